@@ -98,6 +98,16 @@ export type KernelName =
   | 'polygamma'
   /** (x [.., m, n]) → [sums of singular values, U·Vᵀ]. */
   | 'nuclearNorm'
+  /** (x, y of one shape) → the function of two integers that attr `fn` names. */
+  | 'integerPairs'
+  /** (x [.., m, n]) → [.., m + n + 1, k]: U, V and the singular values. */
+  | 'singularVectors'
+  /** (x [.., m, n]) → its pseudoinverse [.., n, m]; attrs `rtol`, `atol`. */
+  | 'pseudoinverse'
+  /** (x [.., n, n]) → [.., n + 1, n]: the eigenvectors and eigenvalues of one triangle, mirrored; attr `upper`. */
+  | 'symmetricEigen'
+  /** (x [.., m, n]) → [.., m + n, k]: Q and Rᵀ; attr `complete`. */
+  | 'orthogonalFactors'
   /** (x [.., n, n]) → its inverse. This kernel and the next throw ArgumentError for singular matrices. */
   | 'inverse'
   /** (a [.., n, n], b [.., n, k]) → x with a·x = b. */

@@ -74,23 +74,12 @@ export {
 } from './convolution/resample.ts';
 export { expand } from './core/broadcast.ts';
 export type { CallTraceCounts } from './core/call-trace.ts';
-export { cast } from './core/cast.ts';
+export { cast, type DTypeOption } from './core/cast.ts';
 export type { CreateOptions } from './core/creation-options.ts';
-export { maskedSelect, nonzero } from './indexing/data-dependent.ts';
+export { maskedSelect, type NonzeroOptions, nonzero } from './indexing/data-dependent.ts';
 export { gather, scatter, scatterAdd } from './indexing/gather.ts';
 export { indexAdd, indexCopy, indexSelect, take } from './indexing/indexing.ts';
-export { type CholeskyOptions, cholesky } from './linalg/cholesky.ts';
-export { det, logdet, slogdet } from './linalg/determinants.ts';
-export {
-  inverse,
-  type SolveOptions,
-  solve,
-  solveTriangular,
-  type TriangularOptions,
-  type TriangularSolveOptions,
-  triangularSolve,
-} from './linalg/linear-systems.ts';
-export { matrixPower } from './linalg/matrix-power.ts';
+export * from './linalg/exports.ts';
 export {
   type CrossEntropyOptions,
   crossEntropy,
@@ -140,6 +129,16 @@ export {
   rmsNorm,
 } from './normalization/norms.ts';
 export { logSoftmax, softmax, softmin } from './normalization/softmax.ts';
+export {
+  bitwiseAnd,
+  bitwiseLeftShift,
+  bitwiseNot,
+  bitwiseOr,
+  bitwiseRightShift,
+  bitwiseXor,
+  gcd,
+  lcm,
+} from './pointwise/integer-pairs.ts';
 export {
   abs,
   absolute,
@@ -359,7 +358,14 @@ export {
   type QuantileOptions,
   quantile,
 } from './reduce/quantiles.ts';
-export { type DimOptions, type Dims, mean, type ReduceOptions, sum } from './reduce/reduce.ts';
+export {
+  type DimOptions,
+  type Dims,
+  mean,
+  type ReduceOptions,
+  type SumOptions,
+  sum,
+} from './reduce/reduce.ts';
 export type { LossOptions, Reduction } from './reduce/reduction-options.ts';
 export { cummax, cummin, logcumsumexp } from './reduce/running-extremes.ts';
 export { cumprod, cumsum, prod } from './reduce/scans.ts';

@@ -164,6 +164,9 @@ type Joining =
   | 'remainder'
   | 'fmod';
 
+/** Methods that take a dtype for their result. */
+type WithDType = Sums | 'mean' | 'nansum' | 'softmax' | 'logSoftmax' | 'softmin';
+
 type Casts = { float: 'float32'; double: 'float64'; byte: 'uint8'; half: 'float16' } & {
   bfloat16: 'bfloat16';
 };
@@ -195,6 +198,11 @@ type Result<N, R, D extends DType> = N extends keyof Casts
             ? Of<D, SumOf<D>>
             : R;
 
+/** The result of a method whose last argument may name its dtype. */
+type InDType<O, R> = O extends readonly [...unknown[], { readonly dtype: infer T extends DType }]
+  ? Tensor<T>
+  : R;
+
 type OfTwo<D extends DType, O extends DType> = DType extends O ? Tensor : Of<D, Promoted<D, O>>;
 
 /** With a number, integers may become float32: TypeScript does not distinguish 2 from 2.5. */
@@ -208,9 +216,13 @@ interface Join<D extends DType, More extends unknown[]> {
 }
 
 type OpMethods<D extends DType> = {
-  [N in Exclude<keyof Methods, 'sort' | 'topk' | 'kthvalue'>]: N extends Joining
+  [N in Exclude<keyof Methods, 'sort' | 'topk' | 'kthvalue' | 'nonzero'>]: N extends Joining
     ? Join<D, Tail<Methods[N]>>
-    : (...rest: Rest<Methods[N]>) => Result<N, ReturnType<Methods[N]>, D>;
+    : N extends WithDType
+      ? <const O extends Rest<Methods[N]>>(
+          ...rest: O
+        ) => InDType<O, Result<N, ReturnType<Methods[N]>, D>>
+      : (...rest: Rest<Methods[N]>) => Result<N, ReturnType<Methods[N]>, D>;
 };
 
 /** Methods with more precise signatures than their functions: several dtypes in one result, and overloads. */
@@ -244,6 +256,9 @@ export interface TensorMethods<D extends DType> extends OpMethods<D> {
   min(): Tensor<D>;
   min<O extends DType>(other: Tensor<O>): OfTwo<D, O>;
   min(dim: number, keepDim?: boolean): [values: Tensor<D>, indices: Tensor<'int32'>];
+  /** Returns the indices of nonzero elements: [count, dimensions], or with `asTuple` a vector per dimension. */
+  nonzero(options: { readonly asTuple: true }): Tensor<'int32'>[];
+  nonzero(options?: { readonly asTuple?: false }): Tensor<'int32'>;
   /** Sorts the values along a dimension; also returns their original indices. */
   sort(dim?: number | SortOptions, descending?: boolean | SortOptions): ValuesAndPlaces<D>;
   /** Returns the `k` largest (or smallest) values along a dimension, and their indices. */

@@ -14,12 +14,15 @@ import * as bits from '../../runtime/device/cpu/scalar/bits.ts';
 import * as cofactor from '../../runtime/device/cpu/scalar/cofactors.ts';
 import * as elimination from '../../runtime/device/cpu/scalar/elimination.ts';
 import * as filling from '../../runtime/device/cpu/scalar/fill.ts';
+import * as integerPairs from '../../runtime/device/cpu/scalar/integer-pairs.ts';
 import * as losses from '../../runtime/device/cpu/scalar/loss.ts';
+import * as orthogonal from '../../runtime/device/cpu/scalar/orthogonal.ts';
 import * as gammas from '../../runtime/device/cpu/scalar/polygamma.ts';
 import * as quantization from '../../runtime/device/cpu/scalar/quantize.ts';
 import * as places from '../../runtime/device/cpu/scalar/reduce.ts';
 import * as scans from '../../runtime/device/cpu/scalar/scan.ts';
 import * as singularValues from '../../runtime/device/cpu/scalar/singular-values.ts';
+import * as symmetricEigen from '../../runtime/device/cpu/scalar/symmetric-eigen.ts';
 import * as triangles from '../../runtime/device/cpu/scalar/triangular.ts';
 import * as softmaxes from '../../runtime/device/cpu/softmax.ts';
 import * as standardization from '../../runtime/device/cpu/standardize.ts';
@@ -50,6 +53,9 @@ export const kernelNamed: { readonly [N in KernelName]: KernelFactory } = {
   ...resampling,
   ...scans,
   ...singularValues,
+  ...integerPairs,
+  ...orthogonal,
+  ...symmetricEigen,
   ...triangles,
   ...softmaxes,
   ...standardization,

@@ -14,6 +14,7 @@ import { onnxPython } from './python.ts';
 const refused = [
   ...['nuclearNorm', 'polygamma', 'cumprod', 'cumprodGrad', 'unfoldGrad'],
   ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
+  ...['symmetricEigen', 'singularVectors', 'orthogonalFactors', 'pseudoinverse', 'integerPairs'],
   ...['cummax', 'cummin', 'logcumsumexp', 'logcumsumexpGrad', 'scatterReduce'],
   ...['adaptiveMaxPool2d', 'quantize', 'dequantize', 'packBits', 'unpackBits'],
 ];

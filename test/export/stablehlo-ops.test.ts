@@ -14,6 +14,7 @@ import { runInXla } from './xla.ts';
 const refused = [
   ...['nuclearNorm', 'polygamma', 'cumprod', 'cumprodGrad', 'sort', 'topk', 'unfoldGrad'],
   ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
+  ...['symmetricEigen', 'singularVectors', 'orthogonalFactors', 'pseudoinverse', 'integerPairs'],
   ...['cummax', 'cummin', 'logcumsumexp', 'logcumsumexpGrad', 'scatterReduce'],
   ...['adaptiveMaxPool2d', 'quantize', 'dequantize', 'packBits', 'unpackBits'],
 ];

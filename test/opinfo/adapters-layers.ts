@@ -289,7 +289,7 @@ const functional: Adapters = {
     ours.pixelUnshuffle(given.tensor('input'), given.number('downscale_factor')),
   ),
   _scaled_dot_product_attention: adapter(
-    'scaledDotProductAttention(query, key, value, { attnMask, dropoutP, isCausal, returnWeights })',
+    'scaledDotProductAttention(query, key, value, { attnMask, dropoutP, isCausal, scale, enableGqa, returnWeights })',
     'query key value attn_mask dropout_p need_attn_weights is_causal',
     (given) =>
       ours.scaledDotProductAttention(

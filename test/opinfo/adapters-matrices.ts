@@ -1,7 +1,7 @@
 /** Operators of PyTorch for linear systems, determinants and factors. */
 
 import * as ours from '../../runtime/index.ts';
-import { type Adapters, adapter } from './arguments.ts';
+import { type Adapters, type Arguments, adapter } from './arguments.ts';
 
 const inverse = adapter('inverse(x)', 'input', (given) => ours.inverse(given.tensor('input')));
 const det = adapter('det(x)', 'input', (given) => ours.det(given.tensor('input')));
@@ -10,7 +10,43 @@ const cholesky = adapter('cholesky(x, { upper })', 'input upper', (given) =>
   ours.cholesky(given.tensor('input'), { upper: given.flag('upper', false) }),
 );
 
+const rank = 'input atol rtol hermitian';
+const tolerances = (given: Arguments) => ({
+  rtol: given.numberOr('rtol', null),
+  atol: given.numberOr('atol', null),
+});
+const uplo = (given: Arguments) => ({ uplo: given.text<'L' | 'U'>('UPLO', 'L') });
+
+const decompositions: Adapters = {
+  'linalg.eigh': adapter('eigh(x, { uplo })', 'A UPLO', (given) =>
+    ours.eigh(given.tensor('A'), uplo(given)),
+  ),
+  'linalg.eigvalsh': adapter('eigvalsh(x, { uplo })', 'A UPLO', (given) =>
+    ours.eigvalsh(given.tensor('A'), uplo(given)),
+  ),
+  'linalg.svd': adapter('svd(x, { fullMatrices })', 'A full_matrices', (given) =>
+    ours.svd(given.tensor('A'), { fullMatrices: given.flag('full_matrices', true) }),
+  ),
+  'linalg.svdvals': adapter('svdvals(x)', 'A', (given) => ours.svdvals(given.tensor('A'))),
+  'linalg.qr': adapter('qr(x, mode)', 'A mode', (given) =>
+    ours.qr(given.tensor('A'), given.text('mode', 'reduced')),
+  ),
+  'linalg.pinv': adapter('pinv(x, { rtol, atol })', rank, (given) =>
+    ours.pinv(given.tensor('input'), tolerances(given)),
+  ),
+  'linalg.matrix_rank': adapter('matrixRank(x, { rtol, atol, hermitian })', rank, (given) =>
+    ours.matrixRank(given.tensor('input'), {
+      ...tolerances(given),
+      hermitian: given.flag('hermitian', false),
+    }),
+  ),
+  'linalg.lstsq': adapter('lstsq(a, b, { rcond })', 'A B rcond driver', (given) =>
+    ours.lstsq(given.tensor('A'), given.tensor('B'), { rcond: given.numberOr('rcond', null) }),
+  ),
+};
+
 export const matrixAdapters: Adapters = {
+  ...decompositions,
   inverse,
   'linalg.inv': inverse,
   det,

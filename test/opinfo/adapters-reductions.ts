@@ -4,11 +4,22 @@ import * as ours from '../../runtime/index.ts';
 import type { Dims, ReduceOptions } from '../../runtime/ops/reduce/reduce.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Adapters, type Arguments, adapter, type Result } from './arguments.ts';
-import { inDtype } from './dtypes.ts';
+import { dtypeOf, inDtype } from './dtypes.ts';
 
 const kept = (given: Arguments) => ({ keepDim: given.flag('keepdim') });
 
 type Reduction = (x: Tensor, dims?: Dims, options?: ReduceOptions) => Result;
+
+/** Those that take the dtype of their result. */
+type Sum = (x: Tensor, dims?: Dims, options?: ours.SumOptions) => Result;
+
+const sumOf = (name: string, fn: Sum) =>
+  adapter(`${name}(x, dims, { keepDim, dtype })`, 'input dim keepdim', (given) =>
+    fn(given.tensor('input'), given.dims('dim'), { ...kept(given), ...dtypeOption(given) }),
+  );
+
+const dtypeOption = (given: Arguments): ours.DTypeOption =>
+  given.has('dtype') ? { dtype: dtypeOf(given, 'float32') } : {};
 
 const reduction = (name: string, fn: Reduction) =>
   adapter(`${name}(x, dims, { keepDim })`, 'input dim keepdim', (given) =>
@@ -82,6 +93,11 @@ const middle = (name: string, fn: Middle) =>
 const scan = (name: string, fn: (x: Tensor, dim: number) => Result) =>
   adapter(`${name}(x, dim)`, 'input dim', (given) => fn(inDtype(given), given.number('dim')));
 
+const partial = (name: string, fn: typeof ours.cumsum) =>
+  adapter(`${name}(x, dim, { dtype })`, 'input dim', (given) =>
+    fn(given.tensor('input'), given.number('dim'), dtypeOption(given)),
+  );
+
 const order = (given: Arguments): [number, boolean] => [
   given.number('dim', -1),
   given.flag('descending'),
@@ -93,17 +109,24 @@ export const reductionAdapters: Adapters = {
   amax: reduction('amax', ours.amax),
   amin: reduction('amin', ours.amin),
   aminmax: reduction('aminmax', ours.aminmax),
-  mean: reduction('mean', ours.mean),
+  mean: sumOf('mean', ours.mean),
   nanmean: reduction('nanmean', ours.nanmean),
-  nansum: reduction('nansum', ours.nansum),
-  sum: reduction('sum', ours.sum),
+  nansum: sumOf('nansum', ours.nansum),
+  sum: sumOf('sum', ours.sum),
   logsumexp: reduction('logsumexp', ours.logsumexp as Reduction),
   count_nonzero: adapter('countNonzero(x, dims)', 'input dim', (given) =>
     ours.countNonzero(given.tensor('input'), given.dims('dim')),
   ),
   argmax: place('argmax', ours.argmax),
   argmin: place('argmin', ours.argmin),
-  prod: place('prod', ours.prod),
+  prod: adapter('prod(x, dim, keepDim, { dtype })', 'input dim keepdim', (given) =>
+    ours.prod(
+      given.tensor('input'),
+      given.numberOr('dim', null),
+      given.flag('keepdim'),
+      dtypeOption(given),
+    ),
+  ),
   std: spread('std', ours.std),
   var: spread('variance', ours.variance),
   std_mean: spread('stdMean', ours.stdMean),
@@ -125,8 +148,8 @@ export const reductionAdapters: Adapters = {
 
   cummax: scan('cummax', ours.cummax),
   cummin: scan('cummin', ours.cummin),
-  cumprod: scan('cumprod', ours.cumprod),
-  cumsum: scan('cumsum', ours.cumsum),
+  cumprod: partial('cumprod', ours.cumprod),
+  cumsum: partial('cumsum', ours.cumsum),
   logcumsumexp: scan('logcumsumexp', ours.logcumsumexp),
   diff: adapter('diff(x, n, dim, { prepend, append })', 'input n dim prepend append', (given) =>
     ours.diff(given.tensor('input'), given.number('n', 1), given.number('dim', -1), {
@@ -181,13 +204,15 @@ export const reductionAdapters: Adapters = {
     ),
   ),
 
-  softmax: adapter('softmax(x, dim)', 'input dim dtype', (given) =>
-    ours.softmax(inDtype(given), given.number('dim')),
+  softmax: adapter('softmax(x, dim, { dtype })', 'input dim dtype', (given) =>
+    ours.softmax(given.tensor('input'), given.number('dim'), dtypeOption(given)),
   ),
-  log_softmax: adapter('logSoftmax(x, dim)', 'input dim dtype', (given) =>
-    ours.logSoftmax(inDtype(given), given.number('dim')),
+  log_softmax: adapter('logSoftmax(x, dim, { dtype })', 'input dim dtype', (given) =>
+    ours.logSoftmax(given.tensor('input'), given.number('dim'), dtypeOption(given)),
   ),
-  'nn.functional.softmin': adapter('softmin(x, dim)', 'input dim _stacklevel dtype', (given) =>
-    ours.softmin(inDtype(given), given.number('dim')),
+  'nn.functional.softmin': adapter(
+    'softmin(x, dim, { dtype })',
+    'input dim _stacklevel dtype',
+    (given) => ours.softmin(given.tensor('input'), given.number('dim'), dtypeOption(given)),
   ),
 };

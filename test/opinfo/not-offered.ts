@@ -10,8 +10,8 @@ export const familiesNotOffered: readonly (readonly [family: string, reason: str
     'there are no complex dtypes: JavaScript has no complex numbers, and no kernel here has any use of them',
   ],
   [
-    '`linalg.eig`, `linalg.eigh`, `linalg.svd`, `linalg.qr`, `lu`, `lstsq` and other decompositions',
-    "a gradient belongs to the first result of an op alone; the nuclear norm (`norm(x, 'nuc')`) is offered, being one number",
+    '`linalg.eig`, `lu`, `ldl`, `matrix_exp` and other decompositions',
+    'eigenvalues of general matrices are complex; of symmetric ones there is `eigh`, for linear systems `solve` and `lstsq`',
   ],
   [
     '`sparse.*`, `to_sparse`, `nn.functional.embedding(sparse=True)`',
@@ -21,10 +21,6 @@ export const familiesNotOffered: readonly (readonly [family: string, reason: str
   [
     '`int64`, `int8`, `int16` tensors',
     'integers are int32 (and uint8): a typed array of 64-bit integers holds no JavaScript numbers',
-  ],
-  [
-    '`bitwise_and` and the like',
-    'no kernel yet: `logicalAnd`, `logicalOr`, `logicalXor` and `logicalNot` are for masks',
   ],
   [
     '`as_strided`, `set_`, `resize_`',

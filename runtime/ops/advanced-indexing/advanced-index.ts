@@ -53,15 +53,20 @@ function expectItems(op: string, items: readonly IndexItem[]): void {
     what: `${op}: not ${Array.isArray(items) ? 'an index' : 'a list of indices'}`,
     given: Array.isArray(items) ? `${shown(given)} as index ${wrong}` : shown(given),
     expected: "numbers, slice(start, end), int32 tensors, masks, null and '...', in an array",
-    remedy: `one index per dimension: x.${op}([0, slice(1, 3)])`,
+    remedy: Array.isArray(given)
+      ? 'an array is a slice [start, end, step]; pass indices of several dimensions one by one: x.index(rows, columns)'
+      : `one index per dimension: x.${op}([0, slice(1, 3)])`,
   });
 }
 
 function isItem(item: unknown): boolean {
   if (item === null || item === '...' || isNumber(item)) return true;
   if (typeof item !== 'object') return false;
-  return item instanceof Tensor || Array.isArray(item) || isRange(item);
+  if (Array.isArray(item)) return item.length <= 3 && item.every(isBound);
+  return item instanceof Tensor || isRange(item);
 }
+
+const isBound = (own: unknown): boolean => own === null || own === undefined || isNumber(own);
 
 const isRange = (item: object): boolean => Object.keys(item).every((name) => rangeNames.has(name));
 const rangeNames: ReadonlySet<string> = new Set(['start', 'end', 'step']);

@@ -158,8 +158,8 @@ export const adaptiveMaxPool2dOp = defineOp({
 
 /** Returns `[values, int32 positions in the plane]`. */
 interface Pooling<Size, Options> {
-  (x: Tensor, size: Size, options?: Options): Tensor;
   (x: Tensor, size: Size, options: Options & { readonly returnIndices: true }): [Tensor, Tensor];
+  (x: Tensor, size: Size, options?: Options): Tensor;
 }
 
 interface Found {

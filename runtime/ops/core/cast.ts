@@ -1,3 +1,4 @@
+import { expectNames } from '../../options/expect-options.ts';
 import type { DType } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -83,6 +84,27 @@ function allOf(dtype: DType, tensors: readonly Tensor[]): boolean {
 export function counting(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
   if (x.dtype !== 'bool') return body(x);
   return tidy(() => cast(body(cast(x, 'int32')), 'bool'));
+}
+
+/** PyTorch's option of sums, products and softmax. */
+export interface DTypeOption {
+  /** The dtype in which the elements are read, and of the result; by default it follows from the tensor's. */
+  readonly dtype?: DType | null | undefined;
+}
+
+/** Runs `body` on the tensor in the dtype, and returns the result in it. */
+export const inDType = (x: Tensor, dtype: DType, body: (own: Tensor) => Tensor): Tensor =>
+  tidy(() => cast(body(cast(x, dtype)), dtype));
+
+/** Runs `body` in the dtype of the options, or on the tensor as it is. Throws ArgumentError for other options. */
+export function withDType(
+  op: string,
+  x: Tensor,
+  options: DTypeOption,
+  body: (own: Tensor) => Tensor,
+): Tensor {
+  expectNames(op, options, ['dtype']);
+  return options.dtype ? inDType(x, options.dtype, body) : body(x);
 }
 
 /** Returns the tensor itself if it already has the dtype. */

@@ -18,9 +18,14 @@ import {
 } from '../in-place/pointwise-in-place.ts';
 import { choleskyOp } from '../linalg/cholesky.ts';
 import { cofactorsOp, detOp, logAbsDetOp } from '../linalg/determinants.ts';
+import { pseudoinverseOp } from '../linalg/least-squares.ts';
 import { inverseOp, solveOp, solveTriangularOp } from '../linalg/linear-systems.ts';
+import { orthogonalFactorsOp } from '../linalg/orthogonal-factors.ts';
+import { singularVectorsOp } from '../linalg/singular-values.ts';
+import { symmetricEigenOp } from '../linalg/symmetric-eigen.ts';
 import { binaryCrossEntropyOp, logitCrossEntropyOp } from '../loss/probability-losses.ts';
 import { smoothL1Op } from '../loss/regression-losses.ts';
+import { integerPairsOp } from '../pointwise/integer-pairs.ts';
 import { normalOp, uniformOp } from '../random/drawn.ts';
 import { nuclearNormOp } from '../reduce/nuclear-norm.ts';
 
@@ -35,18 +40,23 @@ export const rareOps = [
   detOp,
   divInto,
   divScalarInto,
+  integerPairsOp,
   inverseOp,
   logAbsDetOp,
   logitCrossEntropyOp,
   maximumInto,
   minimumInto,
   nuclearNormOp,
+  orthogonalFactorsOp,
   packBitsOp,
   powInto,
   powScalarInto,
+  pseudoinverseOp,
   quantizeOp,
   scaleGradientOp,
+  singularVectorsOp,
   smoothL1Op,
+  symmetricEigenOp,
   solveOp,
   solveTriangularOp,
   unaryInPlace,

@@ -3,6 +3,8 @@
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { flag } from '../../options/option-kinds.ts';
 import { broadcastShapes, type Shape } from '../../spec/shape.ts';
 import { numbersOf } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -98,8 +100,18 @@ function coordinateTensor(op: string, x: Tensor): Tensor {
   return deviceGuard(x.device, () => tensor(data, { shape: [x.rank, count] }));
 }
 
+export interface NonzeroOptions {
+  /** Returns one int32 vector per dimension instead, as `index` takes them. */
+  readonly asTuple?: boolean;
+}
+
 /** The indices of nonzero elements: int32 [count, dimensions], in row-major order. Reads the data. */
-export function nonzero(x: Tensor): Tensor {
+export function nonzero(x: Tensor, options: { readonly asTuple: true }): Tensor[];
+export function nonzero(x: Tensor, options?: { readonly asTuple?: false }): Tensor;
+export function nonzero(x: Tensor, options: NonzeroOptions = {}): Tensor | Tensor[] {
+  expectOptions('nonzero', options, { asTuple: flag });
+  // A scalar counts as a vector here, as in PyTorch.
+  if (options.asTuple) return nonzeroColumns('nonzero', x.rank > 0 ? x : reshape(x, [1]));
   return tidy(() => contiguous(permute(coordinateTensor('nonzero', x), [1, 0])));
 }
 

@@ -17,6 +17,17 @@ function expectSquare(name: string, x: TensorMeta): void {
   });
 }
 
+/** Throws ShapeError for anything without the two dimensions of a matrix. */
+export function expectMatrices(name: string, x: TensorMeta): void {
+  if (x.shape.length >= 2) return;
+  throw new ShapeError({
+    what: `${name}: not matrices`,
+    given: formatSpec(x),
+    expected: '[…, m, n]',
+    remedy: 'reshape() the tensor: its last two dimensions are the matrix',
+  });
+}
+
 function expectFloating(name: string, ...operands: readonly TensorMeta[]): void {
   const { dtype } = operands[0]!;
   if (dtypes[dtype].floating && operands.every((own) => own.dtype === dtype)) return;

@@ -11,6 +11,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { mul, neg, sub } from '../arithmetic/arithmetic.ts';
 import { exp } from '../arithmetic/functions.ts';
 import { bind1 } from '../core/bind.ts';
+import { type DTypeOption, withDType } from '../core/cast.ts';
 import { transpose } from '../movement/movement.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
@@ -98,20 +99,20 @@ function alongDim(op: OpRecord, x: Tensor, dim: number): Tensor {
 }
 
 /** eˣ divided by its sum along `dim`. */
-export const softmax = (x: Tensor, dim = -1): Tensor => {
+export const softmax = (x: Tensor, dim = -1, options: DTypeOption = {}): Tensor => {
   expectTensors('softmax', x);
-  return alongDim(softmaxOp, x, dim);
+  return withDType('softmax', x, options, (own) => alongDim(softmaxOp, own, dim));
 };
 /** The logarithm of softmax along `dim`. */
-export const logSoftmax = (x: Tensor, dim = -1): Tensor => {
+export const logSoftmax = (x: Tensor, dim = -1, options: DTypeOption = {}): Tensor => {
   expectTensors('logSoftmax', x);
-  return alongDim(logSoftmaxOp, x, dim);
+  return withDType('logSoftmax', x, options, (own) => alongDim(logSoftmaxOp, own, dim));
 };
 
 /** The softmax of −x: the smallest value gets the largest probability. */
-export const softmin = (x: Tensor, dim = -1): Tensor => {
+export const softmin = (x: Tensor, dim = -1, options: DTypeOption = {}): Tensor => {
   expectTensors('softmin', x);
-  return naming('softmin', () => tidy(() => softmax(neg(x), dim)));
+  return naming('softmin', () => tidy(() => softmax(neg(x), dim, options)));
 };
 
 export const nllLossGradOp = defineOp({

@@ -15,7 +15,7 @@ import { F } from '../expr/expr-functions.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { sigmoid, tanh } from './activations.ts';
-import { dropWhere, gt, keepWhere, le, lt } from './comparison.ts';
+import { dropWhere, gt, keepWhere, lt } from './comparison.ts';
 
 interface Activation {
   readonly value: (x: Expr) => Expr;
@@ -62,7 +62,7 @@ const alpha = E.attr('alpha');
 export const eluOp = activation('elu', {
   value: (x) => E.select(isPositive(x), x, E.mul(alpha, F.expm1(x))),
   slope: (x) => E.select(isAtMostZero(x), E.mul(alpha, E.exp(x)), one),
-  secondDerivative: (x, { alpha }) => mul(keepWhere(exp(x), le(x, 0)), alpha as number),
+  secondDerivative: (x, { alpha }) => mul(keepWhere(exp(x), lt(x, 0)), alpha as number),
 });
 
 /** x if positive, else alpha · (eˣ − 1). */
@@ -76,7 +76,7 @@ export const seluOp = activation('selu', {
   value: (x) =>
     E.select(isPositive(x), E.mul(c(seluScale), x), E.mul(c(seluScale * seluAlpha), F.expm1(x))),
   slope: (x) => E.select(isAtMostZero(x), E.mul(c(seluScale * seluAlpha), E.exp(x)), c(seluScale)),
-  secondDerivative: (x) => mul(keepWhere(exp(x), le(x, 0)), seluScale * seluAlpha),
+  secondDerivative: (x) => mul(keepWhere(exp(x), lt(x, 0)), seluScale * seluAlpha),
 });
 
 export const selu = (a: Tensor): Tensor => {

@@ -8,7 +8,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { abs, add, mul, neg, sub } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
 import { cos, exp, log, log1p, sin } from '../arithmetic/functions.ts';
-import { logicalNot } from '../arithmetic/logic.ts';
+import { logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { bindFloat, floating, inferFloat, pointwise, rejectBool } from '../core/promotion.ts';
@@ -20,7 +20,7 @@ import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { clamp } from './combining.ts';
-import { dropWhere, lt, maskedFill, where } from './comparison.ts';
+import { dropWhere, gt, lt, maskedFill, where } from './comparison.ts';
 
 const x = E.input(0);
 const c = E.const;
@@ -279,7 +279,10 @@ export function logit(a: Tensor, eps: number | null = null): Tensor {
   return tidy(() => {
     const real = cast(a, floating(a.dtype));
     const own = eps === null ? real : keptFromEnds(real, eps);
-    return sub(log(own), log1p(neg(own)));
+    const odds = sub(log(own), log1p(neg(own)));
+    if (eps !== null) return odds;
+    // What is no probability has NaN as its gradient, too.
+    return mul(odds, where(logicalOr(lt(real, 0), gt(real, 1)), NaN, 1));
   });
 }
 

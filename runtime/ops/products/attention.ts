@@ -12,6 +12,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul } from '../arithmetic/arithmetic.ts';
 import { logicalNot } from '../arithmetic/logic.ts';
+import { repeatInterleave } from '../arranging/rearrange.ts';
 import { triu } from '../arranging/triangles.ts';
 import { cast } from '../core/cast.ts';
 import { anyHalf, wide } from '../core/rounded-once.ts';
@@ -32,6 +33,8 @@ export interface AttentionOptions {
   readonly isCausal?: boolean;
   /** The factor of the scores; 1/√features by default. */
   readonly scale?: number | null;
+  /** Lets several heads of the query share one of key and value; dimension −3 is that of the heads. */
+  readonly enableGqa?: boolean;
 }
 
 const attentionOptions = {
@@ -39,6 +42,7 @@ const attentionOptions = {
   dropoutP: judgedLater,
   isCausal: flag,
   scale: orNull(anyOperand),
+  enableGqa: flag,
   returnWeights: flag,
 };
 
@@ -77,6 +81,18 @@ export function scaledDotProductAttention(
         remedy: 'make the mask causal itself: ones([L, S]).tril()',
       });
     }
+    if (options.enableGqa) {
+      const others = { ...options, enableGqa: false, returnWeights: true } as const;
+      return tidy(() => {
+        const [output, weights] = scaledDotProductAttention(
+          query,
+          headsFor(query, key),
+          headsFor(query, value),
+          others,
+        );
+        return options.returnWeights ? ([output, weights] as [Tensor, Tensor]) : output;
+      });
+    }
     if (anyHalf(query, key, value)) return tidy(() => ofHalves([query, key, value], options));
     return tidy(() => {
       const factor = scale ?? 1 / Math.sqrt(query.shape.at(-1)!);
@@ -107,6 +123,18 @@ function ofHalves(
     );
   const found = scaledDotProductAttention(query, key, value, { ...all, returnWeights: true });
   return [cast(found[0], dtype), cast(found[1], dtype)];
+}
+
+/** Returns the keys or values with each head repeated for the heads of the query that share it. */
+function headsFor(query: Tensor, shared: Tensor): Tensor {
+  const [heads, own] = [query.shape.at(-3), shared.shape.at(-3)];
+  if (heads && own && heads % own === 0) return repeatInterleave(shared, heads / own, -3);
+  throw new ShapeError({
+    what: 'scaledDotProductAttention: heads that cannot be shared',
+    given: `${formatSpec(query)} for ${formatSpec(shared)}`,
+    expected: '[.., heads, L, E] and [.., fewer heads, S, E], their number a divisor',
+    remedy: 'check the order of the dimensions, or leave enableGqa out',
+  });
 }
 
 function masked(scores: Tensor, mask: Tensor | null, isCausal: boolean): Tensor {

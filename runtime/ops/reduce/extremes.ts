@@ -9,12 +9,13 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { maximum, minimum, mul } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
+import { isnan, logicalOr } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { gather } from '../indexing/gather.ts';
 import { clone, reshape, squeeze, unsqueeze } from '../movement/movement.ts';
 import { eq } from '../pointwise/comparison.ts';
-import { defineOp, saving } from '../record/define-op.ts';
+import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag } from '../record/positional.ts';
 import { rowsBeforeDims } from '../record/row-cuts.ts';
@@ -32,12 +33,13 @@ import {
   unreduce,
 } from './reduce.ts';
 
-function extreme(kernel: NamedKernel<'max' | 'min'>) {
+/** Defines the op. Attr `ofAll`: elements that are NaN share the gradient of a NaN. */
+function extreme(kernel: NamedKernel<'max' | 'min'>): OpRecord {
   const { name } = kernel;
-  const op = defineOp({
+  return defineOp({
     name,
     operands: { x: 'data' },
-    attrs: { dims: 'dims', keepDim: 'boolean' },
+    attrs: { dims: 'dims', keepDim: 'boolean', ofAll: { optional: 'boolean' } },
     infer: ([x], attrs) => {
       expectEntries(name, x!, attrs.dims as readonly number[]);
       return inferReduced([x!], attrs);
@@ -46,9 +48,10 @@ function extreme(kernel: NamedKernel<'max' | 'min'>) {
     layout: 'any',
     rows: rowsBeforeDims,
     vjp: {
-      // Split evenly among equal elements.
+      // Split evenly among equal elements; with attr `ofAll` also among those that are NaN.
       x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy, attrs) => {
-        const chosen = cast(eq(x, unreduce(out, x, attrs)), x.dtype);
+        const equal = eq(x, unreduce(out, x, attrs));
+        const chosen = cast(attrs.ofAll ? logicalOr(equal, isnan(x)) : equal, x.dtype);
         const count = sum(chosen, attrs.dims as readonly number[], {
           keepDim: attrs.keepDim as boolean,
         });
@@ -56,23 +59,31 @@ function extreme(kernel: NamedKernel<'max' | 'min'>) {
       }),
     },
   });
+}
+
+// Not the scalar itself: writes to the result leave the operand as it is.
+const bound = (op: OpRecord, x: Tensor, attrs: Attrs | null): Tensor =>
+  attrs ? bind1(op, [x], attrs) : clone(x);
+
+function over(op: OpRecord) {
   return function reduced(
     x: Tensor,
     dims?: Dims | DimOptions,
     options: ReduceOptions | boolean = {},
   ): Tensor {
     if (typeof options === 'boolean' || hasKeywords(dims, options))
-      return reduced(x, ...positional(`a${name}`, dims, options));
-    const attrs = reduceAttrs(x, dims, options, name);
-    // Not the scalar itself: writes to the result leave the operand as it is.
-    return attrs ? bind1(op, [x], attrs) : clone(x);
+      return reduced(x, ...positional(`a${op.name}`, dims, options));
+    return bound(op, x, reduceAttrs(x, dims, options, op.name));
   };
 }
 
+const maxOp = extreme(named('max', reductionsKernels.max));
+const minOp = extreme(named('min', reductionsKernels.min));
+
 /** The maximum over all dimensions or `dims`; equal elements share the gradient. */
-export const amax = extreme(named('max', reductionsKernels.max));
+export const amax = over(maxOp);
 /** The minimum over all dimensions or `dims`; equal elements share the gradient. */
-export const amin = extreme(named('min', reductionsKernels.min));
+export const amin = over(minOp);
 
 function inferPlace(name: string) {
   return ([x]: readonly TensorMeta[], { dim }: Attrs) => {
@@ -141,18 +152,21 @@ interface Extreme {
 
 function extremeOf(
   name: 'max' | 'min',
-  all: typeof amax,
+  op: OpRecord,
   ofPairs: typeof maximum,
   places: typeof argmax,
 ): Extreme {
   const along = alongDim(name, places);
   return ((x: Tensor, other?: Tensor | number, keepDim?: boolean) => {
-    if (other === undefined) return all(x);
+    if (other === undefined) {
+      const attrs = reduceAttrs(x, null, {}, name);
+      return bound(op, x, attrs && { ...attrs, ofAll: true });
+    }
     return other instanceof Tensor ? ofPairs(x, other) : along(x, other, keepDim ?? false);
   }) as Extreme;
 }
 
 /** The maximum of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
-export const max: Extreme = extremeOf('max', amax, maximum, argmax);
+export const max: Extreme = extremeOf('max', maxOp, maximum, argmax);
 /** The minimum of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
-export const min: Extreme = extremeOf('min', amin, minimum, argmin);
+export const min: Extreme = extremeOf('min', minOp, minimum, argmin);

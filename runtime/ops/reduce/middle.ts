@@ -1,6 +1,7 @@
 /** Medians. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { dtypes } from '../../spec/dtype.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -10,6 +11,7 @@ import { isnan, logicalAnd, logicalNot, logicalOr } from '../arithmetic/logic.ts
 import { cast } from '../core/cast.ts';
 import { gather } from '../indexing/gather.ts';
 import { reshape, select, squeeze, unsqueeze } from '../movement/movement.ts';
+import { fullLike } from '../movement/ranges.ts';
 import { clamp } from '../pointwise/combining.ts';
 import { eq, keepWhere, where } from '../pointwise/comparison.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
@@ -53,6 +55,7 @@ function chosenBy(name: string, place: Place) {
     });
   const ofAll = (x: Tensor): Tensor =>
     tidy(() => {
+      if (x.numel() === 0 && dtypes[x.dtype].floating) return fullLike(x, NaN, { shape: [] });
       const flat = reshape(x, [x.numel()]);
       const value = noGrad(() => along(flat, 0, false)[0]);
       return x.requiresGrad ? sharedAmongEqual(flat, value) : value;
@@ -77,7 +80,7 @@ function sharedAmongEqual(flat: Tensor, value: Tensor): Tensor {
 
 /**
  * The median (the lower of two middle elements), NaN if there is one: of all elements, or `[values, indices]`
- * along a dimension.
+ * along a dimension. The median of an empty floating-point tensor is NaN.
  */
 export const median = chosenBy('median', middle);
 /** The median of the elements that are not NaN. */

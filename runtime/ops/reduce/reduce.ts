@@ -10,7 +10,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { div } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
-import { casting } from '../core/cast.ts';
+import { casting, type DTypeOption, inDType } from '../core/cast.ts';
 import { copy } from '../core/copy.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
@@ -148,6 +148,9 @@ export function hasKeywords<O extends ReduceOptions>(
 }
 
 const reduceNames: readonly string[] = ['keepDim'];
+export const sumNames: readonly string[] = ['keepDim', 'dtype'];
+
+export interface SumOptions extends ReduceOptions, DTypeOption {}
 
 const isKeywords = <O>(dims: Dims | O): dims is O =>
   typeof dims === 'object' && dims !== null && !Array.isArray(dims) && !isNumber(dims);
@@ -191,12 +194,14 @@ export function reduceAttrs(
 /** Sums over `dims`, by default all dimensions. Integers and booleans sum as int32. */
 export function sum(
   x: Tensor,
-  dims?: Dims | DimOptions,
-  options: ReduceOptions | boolean = {},
+  dims?: Dims | (SumOptions & DimOptions),
+  options: SumOptions | boolean = {},
 ): Tensor {
   expectTensors('sum', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options))
-    return sum(x, ...positional('sum', dims, options));
+  if (typeof options === 'boolean' || hasKeywords(dims, options, sumNames))
+    return sum(x, ...positional('sum', dims, options, sumNames));
+  const { dtype, keepDim = false } = options;
+  if (dtype) return inDType(x, dtype, (own) => sum(own, dims, { keepDim }));
   const total = summed(x, dims, options);
   return total === x ? bind1(copy, [x]) : total;
 }
@@ -211,13 +216,15 @@ function summed(x: Tensor, dims: Dims, options: ReduceOptions): Tensor {
 
 export function mean(
   x: Tensor,
-  dims?: Dims | DimOptions,
-  options: ReduceOptions | boolean = {},
+  dims?: Dims | (SumOptions & DimOptions),
+  options: SumOptions | boolean = {},
 ): Tensor {
   return naming('mean', () => {
     expectTensors('mean', x);
-    if (typeof options === 'boolean' || hasKeywords(dims, options))
-      return mean(x, ...positional('mean', dims, options));
+    if (typeof options === 'boolean' || hasKeywords(dims, options, sumNames))
+      return mean(x, ...positional('mean', dims, options, sumNames));
+    const { dtype, keepDim = false } = options;
+    if (dtype) return inDType(x, dtype, (own) => mean(own, dims, { keepDim }));
     if (anyHalf(x)) return roundedOnce([x], (own) => mean(own, dims, options));
     if (!dtypes[x.dtype].floating) {
       throw new DTypeError({

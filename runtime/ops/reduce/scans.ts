@@ -7,16 +7,16 @@ import { dtypes } from '../../spec/dtype.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { mul, sub } from '../arithmetic/arithmetic.ts';
-import { div } from '../arithmetic/division.ts';
+import { mul } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
-import { casting } from '../core/cast.ts';
+import { casting, type DTypeOption, withDType } from '../core/cast.ts';
 import { inferSame } from '../core/promotion.ts';
 import { narrowGradOp, reshape, unsqueeze } from '../movement/movement.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag } from '../record/positional.ts';
 import { rowsBeforeDims } from '../record/row-cuts.ts';
+import { partialProductsCurvature, partialProductsSlope } from './product-derivatives.ts';
 import { inferReduced } from './reduce.ts';
 
 export const cumsumOp: OpRecord = defineOp({
@@ -54,7 +54,6 @@ export const cumprodOp: OpRecord = defineOp({
   },
 });
 
-/** Correct for zeros in x; its own gradients divide by x. */
 export const cumprodGradOp: OpRecord = defineOp({
   name: 'cumprodGrad',
   operands: { dy: 'data', x: 'data' },
@@ -64,18 +63,10 @@ export const cumprodGradOp: OpRecord = defineOp({
   kernel: named('cumprodGrad', scansKernels.cumprodGrad),
   rows: rowsBeforeDims,
   vjp: {
-    dy: saving({ x: 'value' }, ({ x }, g, attrs) => {
-      const products = bind1(cumprodOp, [x], attrs);
-      return mul(products, partialSums(div(g, x), attrs.dim as number, false));
-    }),
-    x: saving({ dy: 'value', x: 'value' }, ({ dy, x }, g, attrs) => {
-      const dim = attrs.dim as number;
-      const weighed = mul(dy, bind1(cumprodOp, [x], attrs));
-      const before = partialSums(div(g, x), dim, false);
-      const others = partialSums(mul(weighed, before), dim, true);
-      const own = mul(div(g, x), partialSums(weighed, dim, true));
-      return div(sub(others, own), x);
-    }),
+    dy: saving({ x: 'value' }, ({ x }, g, { dim }) => partialProductsSlope(x, g, dim as number)),
+    x: saving({ dy: 'value', x: 'value' }, ({ dy, x }, g, { dim }) =>
+      partialProductsCurvature(dy, x, g, dim as number),
+    ),
   },
 });
 
@@ -90,14 +81,14 @@ function scan(op: OpRecord, x: Tensor, dim: number, attrs: { readonly reverse?: 
 }
 
 /** Partial sums along `dim`. */
-export const cumsum = (x: Tensor, dim: number): Tensor => {
+export const cumsum = (x: Tensor, dim: number, options: DTypeOption = {}): Tensor => {
   expectTensors('cumsum', x);
-  return scan(cumsumOp, x, dim, { reverse: false });
+  return withDType('cumsum', x, options, (own) => scan(cumsumOp, own, dim, { reverse: false }));
 };
 /** Partial products along `dim`. */
-export const cumprod = (x: Tensor, dim: number): Tensor => {
+export const cumprod = (x: Tensor, dim: number, options: DTypeOption = {}): Tensor => {
   expectTensors('cumprod', x);
-  return scan(cumprodOp, x, dim, {});
+  return withDType('cumprod', x, options, (own) => scan(cumprodOp, own, dim, {}));
 };
 
 export const prodOp = defineOp({
@@ -123,9 +114,18 @@ export const prodOp = defineOp({
 });
 
 /** The product of all elements, or along `dim`. int32 and bool are multiplied as int32. */
-export function prod(x: Tensor, dim: number | null = null, keepDim = false): Tensor {
+export function prod(
+  x: Tensor,
+  dim: number | null = null,
+  keepDim = false,
+  options: DTypeOption = {},
+): Tensor {
   expectTensors('prod', x);
   expectFlag('prod', 'keepDim', keepDim);
+  return withDType('prod', x, options, (own) => product(own, dim, keepDim));
+}
+
+function product(x: Tensor, dim: number | null, keepDim: boolean): Tensor {
   const at = dim === null ? 0 : normalizeDim(dim, x.rank, 'prod');
   const flat = dim === null || x.rank === 0;
   return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([own]) =>

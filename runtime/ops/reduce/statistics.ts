@@ -28,7 +28,9 @@ import {
   mean,
   positional,
   type ReduceOptions,
+  type SumOptions,
   sum,
+  sumNames,
 } from './reduce.ts';
 
 export interface VarianceOptions extends ReduceOptions {
@@ -195,13 +197,13 @@ function largestOf(x: Tensor, dims: Dims): Tensor {
 /** The sum of the elements that are not NaN. */
 export function nansum(
   x: Tensor,
-  dims?: Dims | DimOptions,
-  options: ReduceOptions | boolean = {},
+  dims?: Dims | (SumOptions & DimOptions),
+  options: SumOptions | boolean = {},
 ): Tensor {
   return naming('nansum', () => {
     expectTensors('nansum', x);
-    if (typeof options === 'boolean' || hasKeywords(dims, options))
-      return nansum(x, ...positional('nansum', dims, options));
+    if (typeof options === 'boolean' || hasKeywords(dims, options, sumNames))
+      return nansum(x, ...positional('nansum', dims, options, sumNames));
     return tidy(() => sum(dtypes[x.dtype].floating ? dropWhere(x, isnan(x)) : x, dims, options));
   });
 }

@@ -17,6 +17,7 @@ import { instanceOf, type ModuleTensor } from './module-instance.ts';
 /** Ops whose kernels are in JavaScript, and not among those that a module may contain. */
 const refused: readonly string[] = [
   ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
+  ...['symmetricEigen', 'singularVectors', 'orthogonalFactors', 'pseudoinverse', 'integerPairs'],
   ...['nuclearNorm', 'polygamma', 'quantize', 'dequantize', 'packBits', 'unpackBits'],
 ];
 

@@ -1,5 +1,6 @@
 /** Linear algebra by minors and Cramer's rule: no elimination, no factors. */
 
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
 import { at, indices, type Nd, type Reference } from './reference.ts';
 
 type Matrix = readonly (readonly number[])[];
@@ -54,6 +55,13 @@ const float = (low: number, high: number, ...shape: number[]) => ({
   dtype: 'float32' as const,
   range: [low, high] as const,
 });
+const single = (attrs: Attrs, of: (x: number) => number[]) => [
+  {
+    inputs: [float(0.5, 2, 3, 1, 1)],
+    attrs,
+    reference: (([x]) => matricesOf(x!).flatMap(([row]) => of(row![0]!))) as Reference,
+  },
+];
 const square = float(-2, 2, 2, 3, 3);
 const system = [square, float(-2, 2, 2, 3, 4)];
 
@@ -103,6 +111,10 @@ export const matrixCases = {
     { inputs: [float(-2, 2, 2, 1, 1)], attrs: {}, reference: elementwise(cofactor) },
   ],
   // Matrices of more than one number have tests of their own.
+  symmetricEigen: single({ upper: false }, (x) => [1, x]),
+  orthogonalFactors: single({ complete: false }, (x) => [1, x]),
+  singularVectors: single({}, (x) => [1, 1, x]),
+  pseudoinverse: single({ rtol: 0, atol: 0.6 }, (x) => [x > 0.6 ? 1 / x : 0]),
   cholesky: [
     {
       inputs: [float(0.5, 2, 3, 1, 1)],

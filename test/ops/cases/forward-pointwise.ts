@@ -147,6 +147,11 @@ export const pointwiseReferences: Readonly<Record<string, readonly Case[]>> = {
   logicalAnd: logical((x, y) => x && y),
   logicalOr: logical((x, y) => x || y),
   logicalXor: logical((x, y) => x !== y),
+  integerPairs: [
+    example([int(-7, 8, [4, 5]), int(-7, 8, [4, 5])], ([x, y]) => x! & y!, { fn: 'and' }),
+    example([int(1, 90, [20]), int(0, 5, [20])], ([x, y]) => x! << y!, { fn: 'shiftLeft' }),
+    example([bool, bool], ([x, y]) => x! ^ y!, { fn: 'xor' }),
+  ],
   logicalNot: [...one(int(0, 2), (x) => Number(x === 0)), ...one(bool, (x) => 1 - x)],
   isnan: [...one(float(), () => 0), ...one(int(), () => 0)],
   isinf: [...one(float(), () => 0), ...one(int(), () => 0)],

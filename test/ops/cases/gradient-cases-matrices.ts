@@ -9,6 +9,16 @@ import type { GradientCase } from './gradient-cases.ts';
 
 /** Far from singular. */
 const shifted = (x: Tensor): Tensor => x.add(ours.eye(x.shape.at(-1)!).mul(3));
+/** With singular values, or eigenvalues where it is square, that lie apart; symmetric if it is square. */
+const apart = (x: Tensor): Tensor => {
+  const [m, n] = x.shape.slice(-2) as [number, number];
+  const scale = ours
+    .arange(1, Math.min(m, n) + 1)
+    .mul(3)
+    .diag();
+  const wide = ours.pad(scale, [0, n - Math.min(m, n), 0, m - Math.min(m, n)]);
+  return (m === n ? x.add(x.mT) : x).add(wide);
+};
 const definite = (x: Tensor): Tensor => shifted(x.matmul(x.mT));
 
 const of = (
@@ -64,5 +74,26 @@ export const matrixGradientCases = {
   cholesky: [
     of('matrix', square, (x) => ours.cholesky(definite(x!))),
     of('batch, upper', batch, (x) => definite(x!).cholesky({ upper: true })),
+  ],
+  symmetricEigen: [
+    of('values', square, (x) => ours.eigvalsh(apart(x!))),
+    of('squares of vectors', square, (x) => ours.eigh(apart(x!))[1].square()),
+    of('upper triangles', batch, (x) => ours.eigh(apart(x!), { uplo: 'U' })[1].square()),
+  ],
+  singularVectors: [
+    of('values', [[2, 3, 2]], (x) => ours.svdvals(apart(x!))),
+    of('projections', [[3, 2]], (x) => {
+      const [u, , vh] = ours.svd(apart(x!), { fullMatrices: false });
+      return ours.cat([u.matmul(vh).flatten(), vh.square().flatten()]);
+    }),
+  ],
+  orthogonalFactors: [
+    of('tall', [[2, 3, 2]], (x) => ours.cat(ours.qr(apart(x!)), 1)),
+    of('wide', [[2, 3]], (x) => ours.cat(ours.qr(apart(x!)), 1)),
+  ],
+  pseudoinverse: [
+    of('tall', [[2, 3, 2]], (x) => ours.pinv(apart(x!))),
+    of('wide', [[2, 3]], (x) => ours.pinv(apart(x!))),
+    of('least squares', [[3, 2], [3]], (a, b) => ours.lstsq(apart(a!), b!)[0]),
   ],
 };

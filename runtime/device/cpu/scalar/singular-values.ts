@@ -46,15 +46,44 @@ function turn(a: Float64Array, b: Float64Array, c: number, s: number): void {
   }
 }
 
+/** Columns of an orthogonal and of a square orthogonal matrix, and the numbers that scale the first ones. */
+interface Decomposition {
+  /** Orthonormal where the value isn't 0. */
+  readonly columns: readonly Float64Array[];
+  readonly turns: readonly Float64Array[];
+  readonly values: readonly number[];
+}
+
+/** The m×n matrices of an operand or result, transposed where there are more columns than rows. */
+function layoutOf(m: number, n: number) {
+  const wide = n > m;
+  const [rows, count] = wide ? [n, m] : [m, n];
+  return { rows, count, wide, at: (i: number, j: number) => (wide ? j * n + i : i * n + j) };
+}
+
+/** Decomposes the matrix at an index of the data, or its transpose: columns · values · turnsᵀ. */
+function decompose(data: ArrayLike<number>, from: number, m: number, n: number): Decomposition {
+  const { rows, count, at } = layoutOf(m, n);
+  const columns = Array.from({ length: count }, (_, j) =>
+    Float64Array.from({ length: rows }, (_, i) => data[from + at(i, j)]!),
+  );
+  const turns = columns.map((_, j) =>
+    Float64Array.from({ length: count }, (_, i) => (i === j ? 1 : 0)),
+  );
+  orthogonalize(columns, turns);
+  const values = columns.map((column) => Math.sqrt(product(column, column)));
+  columns.forEach((column, c) => {
+    if (values[c]! > 0) for (let i = 0; i < rows; i++) column[i]! /= values[c]!;
+  });
+  return { columns, turns, values };
+}
+
 /** (x [.., m, n]) → [Σ singular values, U·Vᵀ]. */
 export const nuclearNorm: KernelFactory = ([x], [sums, slope]) => {
   expectContiguous(x!, sums!, slope!);
   const { dtype } = x!;
   const [m, n] = x!.shape.slice(-2) as [number, number];
-  // If there are fewer columns than rows, of the transposed matrix otherwise.
-  const wide = n > m;
-  const [rows, count] = wide ? [n, m] : [m, n];
-  const at = (i: number, j: number) => (wide ? j * n + i : i * n + j);
+  const { rows, count, at } = layoutOf(m, n);
   const matrices = sizeOf(x!.shape.slice(0, -2));
   return ([source], [target, gradient]) => {
     const data = heap.view(dtype);
@@ -62,22 +91,103 @@ export const nuclearNorm: KernelFactory = ([x], [sums, slope]) => {
     let to = indexOf(gradient!, dtype);
     const sumsAt = indexOf(target!, dtype);
     for (let k = 0; k < matrices; k++, from += m * n, to += m * n) {
-      const columns = Array.from({ length: count }, (_, j) =>
-        Float64Array.from({ length: rows }, (_, i) => data[from + at(i, j)]!),
-      );
-      const turns = columns.map((_, j) =>
-        Float64Array.from({ length: count }, (_, i) => (i === j ? 1 : 0)),
-      );
-      orthogonalize(columns, turns);
-      const values = columns.map((column) => Math.sqrt(product(column, column)));
+      const { columns, turns, values } = decompose(data, from, m, n);
       data[sumsAt + k] = values.reduce((a, b) => a + b, 0);
       for (let i = 0; i < rows; i++) {
         for (let j = 0; j < count; j++) {
           let sum = 0;
           for (let c = 0; c < count; c++) {
-            if (values[c]! > 0) sum += (columns[c]![i]! / values[c]!) * turns[c]![j]!;
+            if (values[c]! > 0) sum += columns[c]![i]! * turns[c]![j]!;
           }
           data[to + at(i, j)] = sum;
+        }
+      }
+    }
+  };
+};
+
+/** Makes column c orthonormal to the columns before it in `order`: the unit vector that is left the longest. */
+function complete(columns: readonly Float64Array[], before: readonly number[], c: number): void {
+  const column = columns[c]!;
+  let [best, longest] = [column, -1];
+  for (let unit = 0; unit < column.length && longest < 0.5; unit++) {
+    const own = new Float64Array(column.length);
+    own[unit] = 1;
+    // Twice, as the first time leaves errors in proportion to what it takes away.
+    for (let pass = 0; pass < 2; pass++) {
+      for (const other of before) {
+        const part = product(own, columns[other]!);
+        for (let i = 0; i < own.length; i++) own[i]! -= part * columns[other]![i]!;
+      }
+    }
+    const length = Math.sqrt(product(own, own));
+    if (length > longest) [best, longest] = [own, length];
+  }
+  for (let i = 0; i < column.length; i++) column[i] = best[i]! / longest;
+}
+
+/**
+ * (x [.., m, n]) → [.., m + n + 1, k], k the smaller of m and n: the orthonormal columns U [m, k] and V [n, k], and the
+ * singular values in descending order, with U · diag(values) · Vᵀ = x. All NaN if an entry is not finite.
+ */
+export const singularVectors: KernelFactory = ([x], [out]) => {
+  expectContiguous(x!, out!);
+  const { dtype } = x!;
+  const [m, n] = x!.shape.slice(-2) as [number, number];
+  const { rows, count, wide } = layoutOf(m, n);
+  const matrices = sizeOf(x!.shape.slice(0, -2));
+  return ([source], [target]) => {
+    const data = heap.view(dtype);
+    let from = indexOf(source!, dtype);
+    let to = indexOf(target!, dtype);
+    const size = (m + n + 1) * count;
+    for (let k = 0; k < matrices; k++, from += m * n, to += size) {
+      if (!data.subarray(from, from + m * n).every(Number.isFinite)) {
+        data.fill(NaN, to, to + size);
+        continue;
+      }
+      const { columns, turns, values } = decompose(data, from, m, n);
+      const order = [...values.keys()].sort((a, b) => values[b]! - values[a]!);
+      // What rounding has left of a column is no direction.
+      const least = values[order[0]!]! * Number.EPSILON * rows;
+      order.forEach((c, j) => {
+        if (!(values[c]! > least)) complete(columns, order.slice(0, j), c);
+      });
+      const [left, right] = wide ? [turns, columns] : [columns, turns];
+      order.forEach((c, j) => {
+        for (let i = 0; i < m; i++) data[to + i * count + j] = left[c]![i]!;
+        for (let i = 0; i < n; i++) data[to + (m + i) * count + j] = right[c]![i]!;
+        data[to + (m + n) * count + j] = values[c]!;
+      });
+    }
+  };
+};
+
+/**
+ * (x [.., m, n]) → its pseudoinverse [.., n, m]: singular values of at most the larger of attr `atol` and attr `rtol`
+ * times the largest count as 0.
+ */
+export const pseudoinverse: KernelFactory = ([x], [out], { rtol, atol }) => {
+  expectContiguous(x!, out!);
+  const { dtype } = x!;
+  const [m, n] = x!.shape.slice(-2) as [number, number];
+  const { rows, count, wide } = layoutOf(m, n);
+  const matrices = sizeOf(x!.shape.slice(0, -2));
+  return ([source], [target]) => {
+    const data = heap.view(dtype);
+    let from = indexOf(source!, dtype);
+    let to = indexOf(target!, dtype);
+    for (let k = 0; k < matrices; k++, from += m * n, to += m * n) {
+      const { columns, turns, values } = decompose(data, from, m, n);
+      const least = Math.max(atol as number, (rtol as number) * Math.max(0, ...values));
+      for (let i = 0; i < rows; i++) {
+        for (let j = 0; j < count; j++) {
+          let sum = 0;
+          for (let c = 0; c < count; c++) {
+            if (!(values[c]! <= least)) sum += (turns[c]![j]! * columns[c]![i]!) / values[c]!;
+          }
+          // The pseudoinverse of the transposed matrix is that of the matrix, transposed.
+          data[to + (wide ? i * m + j : j * m + i)] = sum;
         }
       }
     }

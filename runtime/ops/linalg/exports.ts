@@ -1,0 +1,25 @@
+/** Public functions of linear algebra. */
+
+export { type CholeskyOptions, cholesky } from './cholesky.ts';
+export { det, logdet, slogdet } from './determinants.ts';
+export {
+  type LstsqOptions,
+  lstsq,
+  type MatrixRankOptions,
+  matrixRank,
+  pinv,
+  type RankOptions,
+} from './least-squares.ts';
+export {
+  inverse,
+  type SolveOptions,
+  solve,
+  solveTriangular,
+  type TriangularOptions,
+  type TriangularSolveOptions,
+  triangularSolve,
+} from './linear-systems.ts';
+export { matrixPower } from './matrix-power.ts';
+export { qr } from './orthogonal-factors.ts';
+export { type SvdOptions, svd, svdvals } from './singular-values.ts';
+export { eigh, eigvalsh, type SymmetricOptions } from './symmetric-eigen.ts';

@@ -1,0 +1,83 @@
+/** Eigenvalues and eigenvectors of symmetric matrices. */
+
+import * as eigenKernels from '../../device/cpu/scalar/symmetric-eigen.ts';
+import { named } from '../../device/kernel-op.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { oneOf } from '../../options/option-kinds.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { bindFloat } from '../core/promotion.ts';
+import { narrow, select, transpose, unsqueeze } from '../movement/movement.ts';
+import { diagEmbed } from '../movement/place.ts';
+import { diagonal } from '../movement/views.ts';
+import { matmul } from '../products/matmul.ts';
+import { defineOp, expectTensor, saving } from '../record/define-op.ts';
+import { quotient } from './quotient.ts';
+import { inferSquare } from './square-matrices.ts';
+
+const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
+
+/** Splits what the kernel returns, or a gradient of it. */
+function parts(packed: Tensor): { vectors: Tensor; values: Tensor } {
+  const n = packed.shape.at(-1)!;
+  return { vectors: narrow(packed, -2, 0, n), values: select(packed, -2, n) };
+}
+
+/** One result has both, since a gradient belongs to the first result of an op alone. */
+export const symmetricEigenOp = defineOp({
+  name: 'symmetricEigen',
+  operands: { x: 'data' },
+  attrs: { upper: 'boolean' },
+  infer: ([x]) => {
+    const { dtype, shape } = inferSquare('eigh')([x!]);
+    const n = shape.at(-1)!;
+    return { dtype, shape: [...shape.slice(0, -2), n + 1, n] };
+  },
+  kernel: named('symmetricEigen', eigenKernels.symmetricEigen),
+  vjp: {
+    // V · (diag(dw) + (Vᵀ·dV) / (wⱼ − wᵢ)) · Vᵀ, symmetrized, because both triangles of x are the same variable.
+    x: saving({ out: 'value' }, ({ out }, dy) => {
+      const [own, change] = [parts(out), parts(dy)];
+      const { vectors, values } = own;
+      const distances = sub(unsqueeze(values, -2), unsqueeze(values, -1));
+      const turned = quotient(withoutDiagonal(matmul(mT(vectors), change.vectors)), distances);
+      const inner = add(turned, diagEmbed(change.values));
+      const found = matmul(matmul(vectors, inner), mT(vectors));
+      return mul(add(found, mT(found)), 0.5);
+    }),
+  },
+});
+
+/** The length of an eigenvector doesn't change. */
+const withoutDiagonal = (x: Tensor): Tensor => sub(x, diagEmbed(diagonal(x, 0, -2, -1)));
+
+export interface SymmetricOptions {
+  /** The triangle that is read, 'L' by default; the other one counts as its mirror image. */
+  readonly uplo?: 'L' | 'U';
+}
+
+const kinds = { uplo: oneOf('L', 'U') };
+
+function packed(name: string, x: Tensor, options: SymmetricOptions): Tensor {
+  expectTensor(symmetricEigenOp, x);
+  expectOptions(name, options, kinds);
+  return bindFloat(symmetricEigenOp, x, { upper: options.uplo === 'U' });
+}
+
+/**
+ * `[eigenvalues, eigenvectors]` of symmetric matrices [.., n, n]: the values [.., n] ascend, the vectors are the columns
+ * of [.., n, n]. Computed in float64; integers become float32. Signs of vectors are arbitrary, and where values are
+ * equal, vectors have no gradient: NaN or infinite where one is asked for.
+ */
+export function eigh(x: Tensor, options: SymmetricOptions = {}): [values: Tensor, vectors: Tensor] {
+  return tidy(() => {
+    const { values, vectors } = parts(packed('eigh', x, options));
+    return [values, vectors];
+  });
+}
+
+/** The eigenvalues of symmetric matrices [.., n, n] in ascending order: [.., n]. */
+export function eigvalsh(x: Tensor, options: SymmetricOptions = {}): Tensor {
+  return tidy(() => parts(packed('eigvalsh', x, options)).values);
+}

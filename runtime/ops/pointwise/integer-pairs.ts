@@ -1,0 +1,90 @@
+/** Bitwise functions and common divisors of integers. */
+
+import * as integerPairsKernels from '../../device/cpu/scalar/integer-pairs.ts';
+import { named } from '../../device/kernel-op.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { DTypeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
+import { dtypes, promote } from '../../spec/dtype.ts';
+import { broadcastShapes } from '../../spec/shape.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { logicalNot } from '../arithmetic/logic.ts';
+import { bind1 } from '../core/bind.ts';
+import { expand } from '../core/broadcast.ts';
+import { cast } from '../core/cast.ts';
+import { inferBinary, joinedBy, type Operand } from '../core/promotion.ts';
+import { fullLike } from '../movement/ranges.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+import { defineOp } from '../record/define-op.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { expectWhole } from '../record/positional.ts';
+
+const names = ['and', 'or', 'xor', 'shiftLeft', 'shiftRight', 'gcd', 'lcm'] as const;
+
+export const integerPairsOp = defineOp({
+  name: 'integerPairs',
+  operands: { x: 'data', y: 'data' },
+  attrs: { fn: { oneOf: names } },
+  infer: inferBinary('a function of integers'),
+  kernel: named('integerPairs', integerPairsKernels.integerPairs),
+  flat: true,
+});
+
+function expectIntegers(name: string, ofBools: boolean, ...operands: readonly Tensor[]): void {
+  const fits = ({ dtype }: Tensor) => !dtypes[dtype].floating && (ofBools || dtype !== 'bool');
+  const wrong = operands.find((each) => !fits(each));
+  if (!wrong) return;
+  throw new DTypeError({
+    what: `${name}: not a tensor of integers`,
+    given: formatSpec(wrong),
+    expected: ofBools ? 'int32, uint8 or bool' : 'int32 or uint8',
+    remedy: "cast it: x.to('int32')",
+  });
+}
+
+/** A function of two tensors, or of a tensor and an integer. */
+function ofIntegers(name: string, fn: (typeof names)[number], ofBools: boolean) {
+  return (x: Tensor, y: Operand): Tensor =>
+    naming(name, () => {
+      expectTensors(name, x);
+      expectOperand(name, y);
+      return tidy(() => {
+        if (isNumber(y)) {
+          expectWhole(name, 'other', y);
+          expectIntegers(name, ofBools, x);
+        }
+        const other = isNumber(y) ? fullLike(x, y, { shape: [], dtype: joinedBy(x.dtype, y) }) : y;
+        expectIntegers(name, ofBools, x, other);
+        const dtype = promote(x.dtype, other.dtype);
+        const shape = broadcastShapes(x.shape, other.shape, name);
+        const operands = [x, other].map((own) => expand(cast(own, dtype), shape));
+        return bind1(integerPairsOp, operands, { fn });
+      });
+    });
+}
+
+/** The bits that both have; of booleans, whether both are true. */
+export const bitwiseAnd = ofIntegers('bitwiseAnd', 'and', true);
+/** The bits that either has; of booleans, whether either is true. */
+export const bitwiseOr = ofIntegers('bitwiseOr', 'or', true);
+/** The bits that exactly one has; of booleans, whether exactly one is true. */
+export const bitwiseXor = ofIntegers('bitwiseXor', 'xor', true);
+/** x · 2^y, without the bits beyond the dtype's; 0 for y below 0 or above its bits. */
+export const bitwiseLeftShift = ofIntegers('bitwiseLeftShift', 'shiftLeft', false);
+/** x / 2^y, rounded down; 0 or −1 for y below 0 or above its bits. */
+export const bitwiseRightShift = ofIntegers('bitwiseRightShift', 'shiftRight', false);
+/** The greatest common divisor; 0 of 0 and 0. */
+export const gcd = ofIntegers('gcd', 'gcd', false);
+/** The least common multiple; 0 if either is 0. */
+export const lcm = ofIntegers('lcm', 'lcm', false);
+
+/** All bits exchanged; of booleans, whether it is false. */
+export function bitwiseNot(x: Tensor): Tensor {
+  return naming('bitwiseNot', () => {
+    expectTensors('bitwiseNot', x);
+    expectIntegers('bitwiseNot', true, x);
+    if (x.dtype === 'bool') return logicalNot(x);
+    return bitwiseXor(x, x.dtype === 'uint8' ? 255 : -1);
+  });
+}
