@@ -20,6 +20,7 @@ export {
 } from './adam-variants.ts';
 export { ChainedScheduler, SequentialLR } from './composed-schedules.ts';
 export { CyclicLR, type CyclicLROptions, OneCycleLR, type OneCycleLROptions } from './cycles.ts';
+export { LBFGS, type LBFGSOptions } from './lbfgs.ts';
 export type { MomentumOptimizer } from './momentum.ts';
 export {
   Optimizer,
@@ -55,3 +56,11 @@ export {
   StepLR,
 } from './schedules.ts';
 export { SGD, type SGDOptions } from './sgd.ts';
+export { SWALR, type SWALROptions } from './swa-schedule.ts';
+export {
+  AveragedModel,
+  type AveragedModelOptions,
+  type Averaging,
+  getEmaAvgFn,
+  updateBn,
+} from './weight-averaging.ts';

@@ -268,7 +268,7 @@ export abstract class Optimizer<
 }
 
 /** Calls a closure that computes gradients; one that waits for something would leave them to a later step. */
-function lossOf<L>(closure: () => L): L {
+export function lossOf<L>(closure: () => L): L {
   if (!isAsync(closure)) {
     const loss = enableGrad(closure);
     if (!(loss instanceof Promise)) return loss;
