@@ -1,29 +1,32 @@
-/** 3-d convolution and max pooling of [n, c, d, h, w] or [c, d, h, w], computed with the 2-d ops. */
+/** 3-d convolutions of [n, c, d, h, w] or [c, d, h, w], computed with the 2-d ops. */
 
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { index } from '../ops/advanced-indexing/advanced-index.ts';
+import { add } from '../ops/arithmetic/arithmetic.ts';
 import { pad } from '../ops/arranging/padding.ts';
 import { conv2d } from '../ops/convolution/conv.ts';
-import { type ConvOptions, convKinds } from '../ops/convolution/convolution-options.ts';
-import { type MaxPoolOptions, maxPool2d } from '../ops/convolution/max-pool.ts';
-import { permute, reshape, squeeze, unsqueeze } from '../ops/movement/movement.ts';
-import { unfold } from '../ops/movement/windows.ts';
+import { convTranspose2d } from '../ops/convolution/conv-transpose.ts';
+import {
+  type ConvOptions,
+  type ConvTransposeOptions,
+  convKinds,
+  convTransposeKinds,
+} from '../ops/convolution/convolution-options.ts';
+import { narrow, permute, reshape, squeeze, unsqueeze } from '../ops/movement/movement.ts';
+import { col2im, unfold } from '../ops/movement/windows.ts';
 import { expectOptional, expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectNoStride } from '../options/expect-arguments.ts';
-import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { count, flag, perDimension } from '../options/option-kinds.ts';
+import { expectOptions } from '../options/expect-options.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 type Triple = readonly [number, number, number];
 export type Conv3dOptions = ConvOptions<number | Triple>;
-export type MaxPool3dOptions = Omit<MaxPoolOptions<number | Triple>, 'returnIndices'>;
+export type ConvTranspose3dOptions = ConvTransposeOptions<number | Triple>;
 
 const tripleOf = (value: number | Triple): Triple =>
   typeof value === 'number' ? [value, value, value] : value;
-
-const kernelKinds = { kernel: perDimension(count(1)) };
 
 function expectFit(x: Tensor, weight: Tensor, groups: number): void {
   const [out = 0, channels = 0] = weight.shape;
@@ -92,55 +95,77 @@ export function conv3d(
   });
 }
 
-const poolKinds: OptionKinds<MaxPool3dOptions> = {
-  stride: perDimension(count(1)),
-  padding: perDimension(count(0)),
-  dilation: perDimension(count(1)),
-  ceilMode: flag,
-};
+function expectTransposedFit(x: Tensor, weight: Tensor, depth: number): void {
+  const fits = weight.rank === 5 && (x.rank === 4 || x.rank === 5);
+  if (fits && x.shape.at(-4) === weight.shape[0] && depth >= 1) return;
+  throw new ShapeError({
+    what: "convTranspose3d: input and weight don't fit",
+    given: `input ${formatSpec(x)} for a weight ${formatSpec(weight)}`,
+    expected:
+      '[n, c, d, h, w] or [c, d, h, w] with weight [c, o / groups, kd, kh, kw], and an entry in each dimension of the result',
+    remedy:
+      'check the order of the dimensions, or the sizes given to new nn.ConvTranspose3d(in, out, kernel)',
+  });
+}
 
 /**
- * The maximum of each window of [n, c, d, h, w] or [c, d, h, w]; the first one wins ties. The default stride is
- * the window size.
+ * The adjoint of conv3d: [n, c, d, h, w] → [n, o, d', h', w'], weight [c, o / groups, kd, kh, kw], bias [o]. One
+ * 2-d convolution has the planes of a window as channels, which are added where windows overlap.
  */
-export function maxPool3d(
+export function convTranspose3d(
   x: Tensor,
-  kernel: number | Triple,
-  options: MaxPool3dOptions = {},
+  weight: Tensor,
+  bias: Tensor | null = null,
+  options: ConvTranspose3dOptions = {},
 ): Tensor {
-  expectTensors('maxPool3d', x);
-  expectArguments('maxPool3d', { kernel }, kernelKinds);
-  expectOptions('maxPool3d', options, poolKinds);
-  const { stride = kernel, padding = 0, dilation = 1, ceilMode = false } = options;
-  if (x.rank !== 4 && x.rank !== 5) {
-    throw new ShapeError({
-      what: 'maxPool3d: not the right dimensions',
-      given: formatSpec(x),
-      expected: '[n, c, d, h, w] or [c, d, h, w]',
-      remedy: 'unsqueeze() or reshape the tensor',
-    });
-  }
-  const lead = x.shape.slice(0, -3);
-  const [d, h, w] = x.shape.slice(-3) as [number, number, number];
-  const planes = lead.reduce((a, b) => a * b, 1);
-  const [kd, ...planeKernel] = tripleOf(kernel);
+  expectTensors('convTranspose3d', x, weight);
+  expectOptional('convTranspose3d', bias);
+  expectOptions('convTranspose3d', options, convTransposeKinds(3));
+  const { stride = 1, padding = 0, outputPadding = 0, dilation = 1, groups = 1 } = options;
   const [step, ...planeStep] = tripleOf(stride);
   const [border, ...planeBorder] = tripleOf(padding);
+  const [added, ...planeAdded] = tripleOf(outputPadding);
   const [spread, ...planeSpread] = tripleOf(dilation);
+  const d = x.shape.at(-3) ?? 0;
+  const [, perGroup = 0, kd = 0, kh = 0, kw = 0] = weight.shape;
+  const reached = (d - 1) * step - 2 * border + spread * (kd - 1) + 1;
+  expectTransposedFit(x, weight, d === 0 ? 0 : reached + added);
+  if (added >= Math.max(step, spread)) {
+    throw new ShapeError({
+      what: 'convTranspose3d: too much output padding',
+      given: `outputPadding ${added} of the depth, with stride ${step} and dilation ${spread}`,
+      expected: 'outputPadding below the stride or the dilation',
+      remedy: 'check the options',
+    });
+  }
+  if (x.rank === 4) {
+    return tidy(() => squeeze(convTranspose3d(unsqueeze(x, 0), weight, bias, options), 0));
+  }
+  const [n, c] = x.shape as [number, number];
   return tidy(() => {
-    const pooled = maxPool2d(reshape(x, [planes, d, h, w]), planeKernel, {
+    const planes = reshape(permute(x, [0, 2, 1, 3, 4]), [n * d, c, ...x.shape.slice(3)]);
+    const kernel = reshape(weight, [c, perGroup * kd, kh, kw]);
+    const found = convTranspose2d(planes, kernel, null, {
       stride: planeStep,
       padding: planeBorder,
+      outputPadding: planeAdded,
       dilation: planeSpread,
-      ceilMode,
+      groups,
     });
-    const [oh, ow] = pooled.shape.slice(2) as [number, number];
-    const found = maxPool2d(reshape(pooled, [planes, 1, d, oh * ow]), [kd, 1], {
-      stride: [step, 1],
-      padding: [border, 0],
-      dilation: [spread, 1],
-      ceilMode,
-    });
-    return reshape(found, [...lead, found.shape[2]!, oh, ow]);
+    const [h, w] = found.shape.slice(2) as [number, number];
+    const out = perGroup * groups;
+    // A row per place of a plane and channel, with its windows along the depth.
+    const windows = permute(reshape(found, [n, d, out, kd, h * w]), [0, 2, 4, 3, 1]);
+    const summed = col2im(
+      reshape(windows, [n, out * h * w * kd, d]),
+      [reached + 2 * border, 1],
+      [kd, 1],
+      { stride: [step, 1], dilation: [spread, 1] },
+    );
+    const depths = reshape(summed, [n, out, h * w, reached + 2 * border]);
+    const longer = added > border ? pad(depths, [0, added - border]) : depths;
+    const kept = narrow(longer, 3, border, reached + added);
+    const volume = reshape(permute(kept, [0, 1, 3, 2]), [n, out, reached + added, h, w]);
+    return bias === null ? volume : add(volume, reshape(bias, [out, 1, 1, 1]));
   });
 }

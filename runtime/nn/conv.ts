@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { conv3d } from '../functional/convolution-3d.ts';
+import { conv3d, convTranspose3d } from '../functional/convolution-3d.ts';
 import { type PadMode, pad } from '../ops/arranging/padding.ts';
 import { conv1d, conv2d } from '../ops/convolution/conv.ts';
 import { convTranspose1d, convTranspose2d } from '../ops/convolution/conv-transpose.ts';
@@ -43,6 +43,7 @@ export type Conv2dLayerOptions = ConvOptions & PaddedOptions;
 export type Conv3dLayerOptions = ConvOptions<number | Triple> & PaddedOptions;
 export type ConvTranspose1dLayerOptions = ConvTransposeOptions<Single> & LayerOptions;
 export type ConvTranspose2dLayerOptions = ConvTransposeOptions & LayerOptions;
+export type ConvTranspose3dLayerOptions = ConvTransposeOptions<number | Triple> & LayerOptions;
 
 const sizesOf = (value: number | readonly number[], count: number): readonly number[] =>
   typeof value === 'number' ? Array(count).fill(value) : value;
@@ -194,7 +195,7 @@ export class Conv3d extends PaddedConvolution<number | Triple> {
   }
 }
 
-/** Base of ConvTranspose1d and ConvTranspose2d: weight and bias. */
+/** Base of transposed convolutions: weight and bias. */
 abstract class TransposedConvolution<K extends number | readonly number[]> extends Module {
   weight: Parameter;
   bias: Parameter | null;
@@ -250,5 +251,21 @@ export class ConvTranspose2d extends TransposedConvolution<number | Pair> {
 
   override forward(input: Tensor): Tensor {
     return convTranspose2d(input, this.weight, this.bias, this.options);
+  }
+}
+
+/** The input gradient of Conv3d: [n, in, d, h, w] → [n, out, d', h', w']; weight [in, out / groups, kd, kh, kw]. */
+export class ConvTranspose3d extends TransposedConvolution<number | Triple> {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernel: number | Triple | (ConvTranspose3dLayerOptions & KernelOption<number | Triple>),
+    options: ConvTranspose3dLayerOptions = {},
+  ) {
+    super('ConvTranspose3d', inChannels, outChannels, kernel, options, 3);
+  }
+
+  override forward(input: Tensor): Tensor {
+    return convTranspose3d(input, this.weight, this.bias, this.options);
   }
 }

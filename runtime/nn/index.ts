@@ -49,6 +49,8 @@ export {
   type ConvTranspose1dLayerOptions,
   ConvTranspose2d,
   type ConvTranspose2dLayerOptions,
+  ConvTranspose3d,
+  type ConvTranspose3dLayerOptions,
 } from './conv.ts';
 export { CTCLoss } from './ctc-loss.ts';
 export { CosineSimilarity, PairwiseDistance } from './distances.ts';
@@ -70,6 +72,7 @@ export {
   L1Loss,
   MarginRankingLoss,
   MSELoss,
+  MultiLabelMarginLoss,
   MultiLabelSoftMarginLoss,
   MultiMarginLoss,
   NLLLoss,
@@ -78,6 +81,7 @@ export {
   SoftMarginLoss,
   TripletMarginLoss,
 } from './losses.ts';
+export { functionalCall } from './module/functional-call.ts';
 export { Module } from './module/module.ts';
 export type { BackwardHook, ForwardHook, ForwardPreHook } from './module/module-hooks.ts';
 export type { LoadOptions, LoadResult, StateDict, StateNames } from './module/module-state.ts';
@@ -129,6 +133,7 @@ export {
   AdaptiveAvgPool3d,
   AdaptiveMaxPool1d,
   AdaptiveMaxPool2d,
+  AdaptiveMaxPool3d,
   AvgPool1d,
   AvgPool2d,
   AvgPool3d,
@@ -137,8 +142,11 @@ export {
   MaxPool1d,
   MaxPool2d,
   MaxPool3d,
+  MaxUnpool1d,
+  MaxUnpool2d,
+  MaxUnpool3d,
 } from './pooling.ts';
-export { GRU, LSTM, type RecurrentOptions, RNN } from './recurrent.ts';
+export { GRU, LSTM, type LSTMOptions, type RecurrentOptions, RNN } from './recurrent.ts';
 export type { RecurrentCell } from './recurrent-cells.ts';
 export {
   type CellOptions,

@@ -1,5 +1,6 @@
 /** Loss modules: each calls the function of the same name. The default reduction is the mean of all elements. */
 
+import { multilabelMarginLoss } from '../functional/multilabel-margin.ts';
 import {
   type CrossEntropyOptions,
   crossEntropy,
@@ -201,5 +202,12 @@ export class MultiMarginLoss extends WeightedLoss<MultiMarginOptions> {
 export class MultiLabelSoftMarginLoss extends WeightedLoss<WeightOptions> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return multilabelSoftMarginLoss(input, target, this.current);
+  }
+}
+
+/** Requires the classes of the target to score higher than all others, by 1. */
+export class MultiLabelMarginLoss extends Loss {
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return multilabelMarginLoss(input, target, this.options);
   }
 }

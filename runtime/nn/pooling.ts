@@ -1,6 +1,12 @@
 /** Pooling: one value per window. The default stride is the window size. */
 
-import { maxPool3d } from '../functional/convolution-3d.ts';
+import {
+  type MaxUnpoolOptions,
+  maxUnpool1d,
+  maxUnpool2d,
+  maxUnpool3d,
+} from '../functional/max-unpool.ts';
+import { adaptiveMaxPool3d, maxPool3d } from '../functional/pooling-3d.ts';
 import {
   adaptiveMaxPool1d,
   adaptiveMaxPool2d,
@@ -32,7 +38,7 @@ const windowKinds = {
   padding: perDimension(count(0)),
   ceilMode: flag,
 };
-const maxKinds = { ...windowKinds, dilation: perDimension(count(1)) };
+const maxKinds = { ...windowKinds, dilation: perDimension(count(1)), returnIndices: flag };
 const averageKinds = {
   ...windowKinds,
   countIncludePad: flag,
@@ -52,33 +58,38 @@ abstract class Pool<Size, Options extends object> extends Module {
   }
 }
 
-type MaxOptions<Size> = Omit<MaxPoolOptions<Size>, 'returnIndices'>;
+type MaxOptions<Size, Both extends boolean> = MaxPoolOptions<Size> & {
+  readonly returnIndices?: Both;
+};
+
+/** Maxima, or with `returnIndices` `[maxima, int32 positions]`. */
+type Maxima<Both extends boolean> = Both extends true ? [Tensor, Tensor] : Tensor;
 
 /** The maximum of each window. */
-abstract class MaxPool<Size> extends Pool<Size, MaxOptions<Size>> {
-  constructor(kernel: Size, options: MaxOptions<Size> = {}) {
+abstract class MaxPool<Size, Both extends boolean> extends Pool<Size, MaxOptions<Size, Both>> {
+  constructor(kernel: Size, options: MaxOptions<Size, Both> = {}) {
     super(kernel, options, maxKinds);
   }
 }
 
 /** The maximum of each window: [n, c, length] → [n, c, length']. */
-export class MaxPool1d extends MaxPool<number> {
-  override forward(input: Tensor): Tensor {
-    return maxPool1d(input, this.kernel, this.options);
+export class MaxPool1d<Both extends boolean = false> extends MaxPool<number, Both> {
+  override forward(input: Tensor): Maxima<Both> {
+    return maxPool1d(input, this.kernel, this.options as object) as Maxima<Both>;
   }
 }
 
 /** The maximum of each window: [n, c, h, w] → [n, c, h', w']. */
-export class MaxPool2d extends MaxPool<number | Pair> {
-  override forward(input: Tensor): Tensor {
-    return maxPool2d(input, this.kernel, this.options);
+export class MaxPool2d<Both extends boolean = false> extends MaxPool<number | Pair, Both> {
+  override forward(input: Tensor): Maxima<Both> {
+    return maxPool2d(input, this.kernel, this.options as object) as Maxima<Both>;
   }
 }
 
 /** The maximum of each window: [n, c, d, h, w] → [n, c, d', h', w']. */
-export class MaxPool3d extends MaxPool<number | Triple> {
-  override forward(input: Tensor): Tensor {
-    return maxPool3d(input, this.kernel, this.options);
+export class MaxPool3d<Both extends boolean = false> extends MaxPool<number | Triple, Both> {
+  override forward(input: Tensor): Maxima<Both> {
+    return maxPool3d(input, this.kernel, this.options as object) as Maxima<Both>;
   }
 }
 
@@ -199,5 +210,56 @@ export class AdaptiveMaxPool1d extends AdaptivePool<number> {
 export class AdaptiveMaxPool2d extends AdaptivePool<Size2d> {
   override forward(input: Tensor): Tensor {
     return adaptiveMaxPool2d(input, this.size);
+  }
+}
+
+/** Maxima: [n, c, d, h, w] → [n, c, …size]. */
+export class AdaptiveMaxPool3d extends AdaptivePool<Size3d> {
+  override forward(input: Tensor): Tensor {
+    return adaptiveMaxPool3d(input, this.size);
+  }
+}
+
+type UnpoolOptions<Size> = Omit<MaxUnpoolOptions<Size>, 'outputSize'>;
+
+const unpoolKinds = { stride: orNull(perDimension(count(1))), padding: perDimension(count(0)) };
+
+/** Values at the positions of a pooling's maxima, zeros elsewhere. */
+abstract class MaxUnpool<Size> extends Pool<Size, UnpoolOptions<Size>> {
+  constructor(kernel: Size, options: UnpoolOptions<Size> = {}) {
+    super(kernel, options, unpoolKinds);
+  }
+}
+
+/** Undoes MaxPool1d on values and positions [n, c, length]. */
+export class MaxUnpool1d extends MaxUnpool<number> {
+  override forward(
+    input: Tensor,
+    indices: Tensor,
+    outputSize: readonly number[] | null = null,
+  ): Tensor {
+    return maxUnpool1d(input, indices, this.kernel, { ...this.options, outputSize });
+  }
+}
+
+/** Undoes MaxPool2d on values and positions [n, c, h, w]. */
+export class MaxUnpool2d extends MaxUnpool<number | Pair> {
+  override forward(
+    input: Tensor,
+    indices: Tensor,
+    outputSize: readonly number[] | null = null,
+  ): Tensor {
+    return maxUnpool2d(input, indices, this.kernel, { ...this.options, outputSize });
+  }
+}
+
+/** Undoes MaxPool3d on values and positions [n, c, d, h, w]. */
+export class MaxUnpool3d extends MaxUnpool<number | Triple> {
+  override forward(
+    input: Tensor,
+    indices: Tensor,
+    outputSize: readonly number[] | null = null,
+  ): Tensor {
+    return maxUnpool3d(input, indices, this.kernel, { ...this.options, outputSize });
   }
 }

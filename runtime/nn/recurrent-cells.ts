@@ -22,7 +22,7 @@ export type CellState = readonly [hidden: Tensor, ...others: Tensor[]];
 
 /**
  * The weights of a recurrent cell, stacked for all gates: weightIh [gates · hidden, input], weightHh [gates ·
- * hidden, hidden].
+ * hidden, output].
  */
 export abstract class RecurrentCell extends Module {
   readonly inputSize: number;
@@ -34,14 +34,20 @@ export abstract class RecurrentCell extends Module {
   biasIh: Parameter | null;
   biasHh: Parameter | null;
 
-  constructor(inputSize: number, hiddenSize: number, gates: number, options: CellOptions) {
+  constructor(
+    inputSize: number,
+    hiddenSize: number,
+    gates: number,
+    options: CellOptions,
+    outputSize = hiddenSize,
+  ) {
     super();
     expectSizes(`nn.${new.target.name}`, { inputSize, hiddenSize });
     this.inputSize = inputSize;
     this.hiddenSize = hiddenSize;
     const rows = gates * hiddenSize;
     this.weightIh = kaimingUniform([rows, inputSize], hiddenSize);
-    this.weightHh = kaimingUniform([rows, hiddenSize], hiddenSize);
+    this.weightHh = kaimingUniform([rows, outputSize], hiddenSize);
     const bias = () => ((options.bias ?? true) ? kaimingUniform([rows], hiddenSize) : null);
     this.biasIh = bias();
     this.biasHh = bias();
@@ -128,14 +134,9 @@ export class RNNCell extends HiddenStateCell {
   }
 }
 
-/** The cell of Hochreiter and Schmidhuber; gates in the order input, forget, candidate, output. */
-export class LSTMCell extends RecurrentCell {
+/** A cell with memory; gates in the order input, forget, candidate, output. */
+export abstract class MemoryCell extends RecurrentCell {
   override readonly stateSize = 2;
-
-  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
-    expectOptions('LSTMCell', options, cellKinds);
-    super(inputSize, hiddenSize, 4, options);
-  }
 
   /** Returns the new hidden and cell state. */
   override forward(
@@ -155,6 +156,14 @@ export class LSTMCell extends RecurrentCell {
     const added = mul(sigmoid(this.gate(gates, 0)), tanh(this.gate(gates, 2)));
     const next = add(kept, added);
     return [mul(sigmoid(this.gate(gates, 3)), tanh(next)), next];
+  }
+}
+
+/** The cell of Hochreiter and Schmidhuber. */
+export class LSTMCell extends MemoryCell {
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+    expectOptions('LSTMCell', options, cellKinds);
+    super(inputSize, hiddenSize, 4, options);
   }
 }
 

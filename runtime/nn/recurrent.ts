@@ -1,8 +1,17 @@
 import { formatSpec } from '../device/tensor-meta.ts';
-import { ShapeError } from '../errors/errors.ts';
+import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { cat, stack } from '../ops/movement/joining.ts';
-import { reshape, select, squeeze, transpose, unsqueeze } from '../ops/movement/movement.ts';
+import {
+  narrow,
+  reshape,
+  select,
+  squeeze,
+  transpose,
+  unsqueeze,
+} from '../ops/movement/movement.ts';
+import { zerosLike } from '../ops/movement/ranges.ts';
 import { gt, where } from '../ops/pointwise/pointwise.ts';
+import { linear } from '../ops/products/matmul.ts';
 import { dropout } from '../ops/random/dropout.ts';
 import { noTensor } from '../ops/record/expect-tensors.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
@@ -12,6 +21,7 @@ import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
+import { kaimingUniform, type Parameter } from './module/parameter.ts';
 import {
   type CellOptions,
   type CellState,
@@ -19,6 +29,7 @@ import {
   expectState,
   GRUCell,
   LSTMCell,
+  MemoryCell,
   type RecurrentCell,
   RNNCell,
   type RNNCellOptions,
@@ -59,7 +70,12 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
   /** Cells by layer; if bidirectional, forward then backward for each layer. */
   readonly cells: readonly Cell[];
 
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions) {
+  constructor(
+    inputSize: number,
+    hiddenSize: number,
+    options: RecurrentOptions,
+    outputSize = hiddenSize,
+  ) {
     super();
     expectSizes(`nn.${new.target.name}`, { inputSize, hiddenSize });
     this.numLayers = options.numLayers ?? 1;
@@ -68,7 +84,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     this.dropout = options.dropout ?? 0;
     const directions = this.bidirectional ? 2 : 1;
     this.cells = Array.from({ length: this.numLayers * directions }, (_, i) =>
-      this.newCell(i < directions ? inputSize : directions * hiddenSize, hiddenSize, options),
+      this.newCell(i < directions ? inputSize : directions * outputSize, hiddenSize, options),
     );
   }
 
@@ -229,15 +245,53 @@ export class GRU extends WithHiddenState<GRUCell> {
   }
 }
 
-/** Long short-term memory: [steps, batch, in] → outputs of all steps and the last [hidden, cell]. */
-export class LSTM extends Recurrent<LSTMCell> {
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
-    expectOptions('LSTM', options, recurrentKinds);
-    super(inputSize, hiddenSize, options);
+export interface LSTMOptions extends RecurrentOptions {
+  /** The size of outputs and hidden states, which are projected by weightHr [projSize, hidden]; 0 for none. */
+  readonly projSize?: number;
+}
+
+const lstmKinds: OptionKinds<LSTMOptions> = { ...recurrentKinds, projSize: count(0) };
+
+/** A cell whose output is projected to a smaller size. */
+class ProjectedLSTMCell extends MemoryCell {
+  weightHr: Parameter;
+
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions, projSize: number) {
+    super(inputSize, hiddenSize, 4, options, projSize);
+    this.weightHr = kaimingUniform([projSize, hiddenSize], hiddenSize);
   }
 
-  protected override newCell(input: number, hidden: number, options: RecurrentOptions): LSTMCell {
-    return new LSTMCell(input, hidden, { bias: options.bias ?? true });
+  override zeroState(projected: Tensor): CellState {
+    const like = (size: number) => zerosLike(narrow(projected, -1, 0, size));
+    return [like(this.weightHr.shape[0]!), like(this.hiddenSize)];
+  }
+
+  override step(projected: Tensor, state: CellState): CellState {
+    const [hidden, cell] = super.step(projected, state);
+    return [linear(hidden, this.weightHr), cell!];
+  }
+}
+
+/** Long short-term memory: [steps, batch, in] → outputs of all steps and the last [hidden, cell]. */
+export class LSTM extends Recurrent<MemoryCell> {
+  constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) {
+    expectOptions('LSTM', options, lstmKinds);
+    const { projSize = 0 } = options;
+    if (projSize > 0 && projSize >= hiddenSize) {
+      throw new ArgumentError({
+        what: 'LSTM: no projection to a smaller size',
+        given: `projSize = ${projSize}, hiddenSize = ${hiddenSize}`,
+        expected: 'projSize below hiddenSize, or 0',
+        remedy: 'leave projSize out for outputs of hiddenSize',
+      });
+    }
+    super(inputSize, hiddenSize, options, projSize || hiddenSize);
+  }
+
+  protected override newCell(input: number, hidden: number, options: LSTMOptions): MemoryCell {
+    const { bias = true, projSize = 0 } = options;
+    if (projSize > 0) return new ProjectedLSTMCell(input, hidden, { bias }, projSize);
+    return new LSTMCell(input, hidden, { bias });
   }
 
   override forward(

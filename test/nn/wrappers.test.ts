@@ -31,6 +31,8 @@ const two = (
   same: (...inputs: Tensor[]) => Tensor,
 ): Case => ({ module, inputs, same });
 
+const transposed = new nn.ConvTranspose3d(2, 4, 2, { stride: 2, groups: 2 });
+
 const none = { reduction: 'none' } as const;
 
 const cases: Readonly<Record<string, Case>> = {
@@ -55,6 +57,27 @@ const cases: Readonly<Record<string, Case>> = {
   AdaptiveMaxPool1d: one(new nn.AdaptiveMaxPool1d(3), line, (x) => runtime.adaptiveMaxPool1d(x, 3)),
   AdaptiveMaxPool2d: one(new nn.AdaptiveMaxPool2d(2), image, (x) =>
     runtime.adaptiveMaxPool2d(x, 2),
+  ),
+  AdaptiveMaxPool3d: one(new nn.AdaptiveMaxPool3d(2), volume, (x) =>
+    runtime.adaptiveMaxPool3d(x, 2),
+  ),
+  ConvTranspose3d: one(transposed, volume, (x) =>
+    runtime.convTranspose3d(x, transposed.weight, transposed.bias, { stride: 2, groups: 2 }),
+  ),
+  MaxUnpool1d: two(
+    new nn.MaxUnpool1d(2),
+    () => new nn.MaxPool1d(2, { returnIndices: true }).forward(line()),
+    (x, at) => runtime.maxUnpool1d(x!, at!, 2),
+  ),
+  MaxUnpool2d: two(
+    new nn.MaxUnpool2d(3),
+    () => new nn.MaxPool2d(3, { returnIndices: true }).forward(image()),
+    (x, at) => runtime.maxUnpool2d(x!, at!, 3),
+  ),
+  MaxUnpool3d: two(
+    new nn.MaxUnpool3d(2),
+    () => new nn.MaxPool3d(2, { returnIndices: true }).forward(volume()),
+    (x, at) => runtime.maxUnpool3d(x!, at!, 2),
   ),
   Upsample: one(new nn.Upsample({ scaleFactor: 2, mode: 'bilinear' }), image, (x) =>
     runtime.interpolate(x, { scaleFactor: 2, mode: 'bilinear' }),
@@ -162,6 +185,14 @@ const cases: Readonly<Record<string, Case>> = {
     new nn.MultiMarginLoss({ p: 2 }),
     () => [scores(), label()],
     (x, y) => runtime.multiMarginLoss(x!, y!, { p: 2 }),
+  ),
+  MultiLabelMarginLoss: two(
+    new nn.MultiLabelMarginLoss(),
+    () => [
+      scores(),
+      tensor(Int32Array.of(1, 0, -1, 2, 3, -1, -1, 0, 2, 1, 0, 3), { shape: [3, 4] }),
+    ],
+    (x, y) => runtime.multilabelMarginLoss(x!, y!),
   ),
   MultiLabelSoftMarginLoss: two(
     new nn.MultiLabelSoftMarginLoss(),

@@ -8,4 +8,10 @@ export {
   weightNorm,
 } from './normed-weights.ts';
 export { type PadSequenceOptions, padSequence } from './pad-sequence.ts';
+export {
+  isParametrized,
+  type Parametrization,
+  registerParametrization,
+  removeParametrizations,
+} from './parametrize.ts';
 export { parametersToVector, vectorToParameters } from './vectors.ts';

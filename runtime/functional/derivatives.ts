@@ -1,0 +1,265 @@
+/** Jacobians, Hessians and products with them, by `grad`: PyTorch's `torch.autograd.functional`. */
+
+import { grad } from '../backward/grad.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { add, mul } from '../ops/arithmetic/arithmetic.ts';
+import { stack } from '../ops/movement/joining.ts';
+import { reshape, select } from '../ops/movement/movement.ts';
+import { zerosLike } from '../ops/movement/ranges.ts';
+import { expectTensorList } from '../ops/record/expect-tensors.ts';
+import { sum } from '../ops/reduce/reduce.ts';
+import { expectArguments, expectOptions, shown } from '../options/expect-options.ts';
+import { isTensor } from '../options/is-tensor.ts';
+import { callback, flag } from '../options/option-kinds.ts';
+import { sameShape, sizeOf } from '../spec/shape.ts';
+import { tidy } from '../tensor/lifetime.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { setGradEnabled } from './grad-enabled.ts';
+
+export interface DerivativeOptions {
+  /** Records the derivative, so that it can be differentiated too; false by default. */
+  readonly createGraph?: boolean;
+}
+
+type Several = Tensor | readonly Tensor[];
+
+/** One result for a tensor, an array for an array. */
+type Like<G extends Several, R> = G extends Tensor ? R : R[];
+
+const fnKinds = { fn: callback };
+const derivativeKinds = { createGraph: flag };
+
+const listOf = (given: Several): readonly Tensor[] =>
+  isTensor(given) ? [given as Tensor] : (given as readonly Tensor[]);
+
+const like = <R>(given: Several, list: R[]): R | R[] => (isTensor(given) ? list[0]! : list);
+
+/** Leaves over the memory of the inputs, or, to differentiate further, the inputs that have a history. */
+function leavesOf(owner: string, inputs: Several, createGraph: boolean): Tensor[] {
+  const list = listOf(inputs);
+  expectTensorList(owner, list);
+  if (list.length === 0) {
+    throw new ArgumentError({
+      what: `${owner}: no inputs`,
+      given: 'an empty array',
+      expected: 'a tensor, or an array of tensors',
+      remedy: 'pass the tensors to differentiate with respect to',
+    });
+  }
+  return list.map((own) => (createGraph && own.requiresGrad ? own : own.detach().requiresGrad_()));
+}
+
+function called(owner: string, fn: (...inputs: Tensor[]) => Several, leaves: Tensor[]): Several {
+  expectArguments(owner, { fn }, fnKinds);
+  const outputs = fn(...leaves);
+  expectTensorList(owner, listOf(outputs));
+  return outputs;
+}
+
+const zerosFor = (found: readonly (Tensor | null)[], leaves: readonly Tensor[]): Tensor[] =>
+  found.map((own, i) => own ?? zerosLike(leaves[i]!));
+
+/** Gradients of the outputs, weighted; zeros for inputs that they don't depend on. */
+function pulledBack(
+  outputs: readonly Tensor[],
+  weights: readonly Tensor[],
+  leaves: readonly Tensor[],
+  options: { readonly createGraph: boolean; readonly retainGraph: boolean },
+): Tensor[] {
+  const differentiable = outputs.map(({ requiresGrad }) => requiresGrad);
+  if (!differentiable.includes(true)) return leaves.map((own) => zerosLike(own));
+  const found = grad(
+    outputs.filter((_, i) => differentiable[i]),
+    leaves,
+    { ...options, gradOutputs: weights.filter((_, i) => differentiable[i]), allowUnused: true },
+  );
+  return zerosFor(found, leaves);
+}
+
+/** Vectors like the tensors: those given, or 1 for a tensor of one element. */
+function vectorsFor(owner: string, tensors: readonly Tensor[], given: Several | null): Tensor[] {
+  if (given === null && tensors.length === 1 && sizeOf(tensors[0]!.shape) === 1)
+    return [add(zerosLike(tensors[0]!), 1)];
+  const list = given === null ? [] : listOf(given);
+  expectTensorList(owner, list);
+  const fits = list.length === tensors.length;
+  if (fits && list.every((own, i) => sameShape(own.shape, tensors[i]!.shape))) return [...list];
+  throw new ArgumentError({
+    what: `${owner}: not a vector of the right shapes`,
+    given: given === null ? 'null' : list.map(({ shape }) => shown(shape)).join(', '),
+    expected: tensors.map(({ shape }) => shown(shape)).join(', '),
+    remedy: 'pass a tensor like each of them; none is needed for one number',
+  });
+}
+
+const finished = (list: readonly Tensor[], createGraph: boolean): Tensor[] =>
+  createGraph ? [...list] : list.map((own) => own.detach());
+
+/**
+ * Returns `[outputs, vᵀ·J]`: a gradient per input, for a vector per output (1 by default if the output is one number).
+ */
+export function vjp<I extends Several, O extends Several>(
+  fn: (...inputs: Tensor[]) => O,
+  inputs: I,
+  v: Several | null = null,
+  options: DerivativeOptions = {},
+): [outputs: O, product: Like<I, Tensor>] {
+  expectOptions('vjp', options, derivativeKinds);
+  const { createGraph = false } = options;
+  return tidy(() =>
+    setGradEnabled(true, () => {
+      const leaves = leavesOf('vjp', inputs, createGraph);
+      const outputs = called('vjp', fn, leaves);
+      const list = listOf(outputs);
+      const weights = vectorsFor('vjp', list, v);
+      const found = pulledBack(list, weights, leaves, { createGraph, retainGraph: createGraph });
+      return [
+        like(outputs, finished(list, createGraph)),
+        like(inputs, finished(found, createGraph)),
+      ] as [O, Like<I, Tensor>];
+    }),
+  );
+}
+
+/**
+ * Returns `[outputs, J·v]`: a change per output, for a direction per input. It is computed by two backwards: the
+ * gradient is linear in its weights, with J as the matrix.
+ */
+export function jvp<I extends Several, O extends Several>(
+  fn: (...inputs: Tensor[]) => O,
+  inputs: I,
+  v: Several | null = null,
+  options: DerivativeOptions = {},
+): [outputs: O, product: Like<O, Tensor>] {
+  expectOptions('jvp', options, derivativeKinds);
+  const { createGraph = false } = options;
+  return tidy(() =>
+    setGradEnabled(true, () => {
+      const leaves = leavesOf('jvp', inputs, createGraph);
+      const directions = vectorsFor('jvp', leaves, v);
+      const outputs = called('jvp', fn, leaves);
+      const list = listOf(outputs);
+      const weights = list.map((own) => zerosLike(own).requiresGrad_());
+      const found = pulledBack(list, weights, leaves, { createGraph: true, retainGraph: true });
+      const product = pulledBack(found, directions, weights, {
+        createGraph,
+        retainGraph: createGraph,
+      });
+      return [
+        like(outputs, finished(list, createGraph)),
+        like(outputs, finished(product, createGraph)),
+      ] as [O, Like<O, Tensor>];
+    }),
+  );
+}
+
+/** The rows of the Jacobian of one output, stacked for each input: [..output, ..input]. */
+function jacobianOf(
+  output: Tensor,
+  leaves: readonly Tensor[],
+  createGraph: boolean,
+  isLast: boolean,
+): Tensor[] {
+  const entries = sizeOf(output.shape);
+  const flat = reshape(output, [entries]);
+  const rows = Array.from({ length: entries }, (_, i) =>
+    pulledBack([select(flat, 0, i)], [add(zerosLike(select(flat, 0, i)), 1)], leaves, {
+      createGraph,
+      retainGraph: createGraph || !isLast || i < entries - 1,
+    }),
+  );
+  return leaves.map((leaf, which) =>
+    reshape(stack(rows.map((row) => row[which]!)), [...output.shape, ...leaf.shape]),
+  );
+}
+
+/**
+ * The derivatives of every element of the outputs with respect to every element of the inputs: a tensor [..output,
+ * ..input] for each output and input, in arrays as `fn` returns outputs and as inputs are given. Runs one backward per
+ * element of the outputs.
+ */
+export function jacobian<I extends Several, O extends Several>(
+  fn: (...inputs: Tensor[]) => O,
+  inputs: I,
+  options: DerivativeOptions = {},
+): Like<O, Like<I, Tensor>> {
+  expectOptions('jacobian', options, derivativeKinds);
+  const { createGraph = false } = options;
+  return tidy(() =>
+    setGradEnabled(true, () => {
+      const leaves = leavesOf('jacobian', inputs, createGraph);
+      const outputs = called('jacobian', fn, leaves);
+      const list = listOf(outputs);
+      const found = list.map((own, i) =>
+        like(
+          inputs,
+          finished(jacobianOf(own, leaves, createGraph, i === list.length - 1), createGraph),
+        ),
+      );
+      return like(outputs, found) as Like<O, Like<I, Tensor>>;
+    }),
+  );
+}
+
+/** Throws ArgumentError unless the function returns one number. */
+function expectOneNumber(owner: string, value: Several): Tensor {
+  expectTensorList(owner, listOf(value));
+  if (isTensor(value) && sizeOf((value as Tensor).shape) === 1) return value as Tensor;
+  throw new ArgumentError({
+    what: `${owner}: not a function with one number as its value`,
+    given: listOf(value)
+      .map(({ shape }) => `[${shape.join(',')}]`)
+      .join(', '),
+    expected: 'a tensor with one element',
+    remedy: 'sum what the function returns, or use jacobian()',
+  });
+}
+
+/**
+ * The second derivatives of a function with one number as its value: a tensor [..first, ..second] for each pair of
+ * inputs. Runs one backward per element of the gradient.
+ */
+export function hessian<I extends Several>(
+  fn: (...inputs: Tensor[]) => Tensor,
+  inputs: I,
+  options: DerivativeOptions = {},
+): Like<I, Like<I, Tensor>> {
+  expectArguments('hessian', { fn }, fnKinds);
+  const gradient = (...leaves: Tensor[]): Several => {
+    const value = expectOneNumber('hessian', fn(...leaves));
+    const ones = [add(zerosLike(value), 1)];
+    const found = pulledBack([value], ones, leaves, { createGraph: true, retainGraph: true });
+    return like(inputs, found);
+  };
+  return jacobian(gradient, inputs, options) as Like<I, Like<I, Tensor>>;
+}
+
+/** Returns `[value, H·v]` for a function with one number as its value, without computing its Hessian. */
+export function hvp<I extends Several>(
+  fn: (...inputs: Tensor[]) => Tensor,
+  inputs: I,
+  v: Several | null = null,
+  options: DerivativeOptions = {},
+): [value: Tensor, product: Like<I, Tensor>] {
+  expectOptions('hvp', options, derivativeKinds);
+  const { createGraph = false } = options;
+  return tidy(() =>
+    setGradEnabled(true, () => {
+      const leaves = leavesOf('hvp', inputs, createGraph);
+      const vectors = vectorsFor('hvp', leaves, v);
+      const value = expectOneNumber('hvp', called('hvp', fn, leaves));
+      const ones = [add(zerosLike(value), 1)];
+      const first = pulledBack([value], ones, leaves, { createGraph: true, retainGraph: true });
+      const along = first.map((own, i) => sum(mul(own, vectors[i]!)));
+      const total = along.slice(1).reduce((all, own) => add(all, own), along[0]!);
+      const found = pulledBack([total], [add(zerosLike(total), 1)], leaves, {
+        createGraph,
+        retainGraph: createGraph,
+      });
+      return [finished([value], createGraph)[0]!, like(inputs, finished(found, createGraph))] as [
+        Tensor,
+        Like<I, Tensor>,
+      ];
+    }),
+  );
+}

@@ -1,0 +1,56 @@
+import { ArgumentError } from '../../errors/errors.ts';
+import { expectTensors } from '../../ops/record/expect-tensors.ts';
+import { expectArguments } from '../../options/expect-options.ts';
+import { anObject, that } from '../../options/option-kinds.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import { Module } from './module.ts';
+
+const kinds = {
+  module: that('a module', (own) => own instanceof Module),
+  tensors: anObject,
+};
+
+/**
+ * Calls `forward` with other tensors in place of the module's own, by their names in `namedParameters()` and
+ * `namedBuffers()`; those not named keep theirs. The module has its own tensors back afterwards. Shared tensors are
+ * replaced wherever the module has them. `args` are the arguments of `forward`: an array, or the only one.
+ */
+export function functionalCall(
+  module: Module,
+  tensors: Readonly<Record<string, Tensor>>,
+  args: unknown = [],
+): ReturnType<Module['forward']> {
+  expectArguments('functionalCall', { module, tensors }, kinds);
+  const own = new Map<string, Tensor>([...module.namedParameters(), ...module.namedBuffers()]);
+  const others = new Map<Tensor, Tensor>();
+  for (const [name, tensor] of Object.entries(tensors)) {
+    const replaced = own.get(name);
+    if (!replaced) {
+      throw new ArgumentError({
+        what: 'functionalCall: no such tensor of the module',
+        given: name,
+        expected: [...own.keys()].join(', '),
+        remedy: 'pass names as namedParameters() has them',
+      });
+    }
+    expectTensors('functionalCall', tensor);
+    others.set(replaced, tensor);
+  }
+  const places: [holder: object, key: string, before: Tensor][] = [];
+  for (const part of module.modules()) {
+    for (const holder of part.tensorHolders()) {
+      for (const [key, value] of Object.entries(holder)) {
+        if (value instanceof Tensor && others.has(value)) places.push([holder, key, value]);
+      }
+    }
+  }
+  const put = (holder: object, key: string, tensor: Tensor) =>
+    Object.assign(holder, { [key]: tensor });
+  try {
+    for (const [holder, key, before] of places) put(holder, key, others.get(before)!);
+    const forward = module.forward.bind(module) as (...inputs: readonly unknown[]) => unknown;
+    return forward(...(Array.isArray(args) ? args : [args]));
+  } finally {
+    for (const [holder, key, before] of places) put(holder, key, before);
+  }
+}

@@ -1,0 +1,159 @@
+/** Parameters that are computed from others whenever they are read. */
+
+import { noGrad } from '../../autograd/grad-mode.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { clone } from '../../ops/movement/movement.ts';
+import { expectTensors } from '../../ops/record/expect-tensors.ts';
+import { expectArguments } from '../../options/expect-options.ts';
+import { flag, orNull, text, that } from '../../options/option-kinds.ts';
+import { sameShape } from '../../spec/shape.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import { Module } from '../module/module.ts';
+import { isParameter, type Parameter, parameter } from '../module/parameter.ts';
+
+/** Computes a parameter from another tensor of the same shape. */
+export interface Parametrization extends Module {
+  forward(original: Tensor): Tensor;
+  /** Returns the tensor that the first parametrization starts from, so that the parameter keeps its value. */
+  rightInverse?(value: Tensor): Tensor;
+}
+
+const aModule = that('a module', (own) => own instanceof Module);
+const kinds = { module: aModule, name: text };
+
+/** The parametrizations of one parameter, in the order in which they are applied to `original`. */
+class ParametrizationList extends Module {
+  original: Parameter;
+  readonly items: Parametrization[] = [];
+
+  constructor(original: Parameter) {
+    super();
+    this.original = original;
+  }
+
+  override stateName(path: string): string {
+    return path.replace(/^items\./, '');
+  }
+
+  override forward(): Tensor {
+    return this.items.reduce<Tensor>((value, own) => own.forward(value), this.original);
+  }
+}
+
+/** The parametrized parameters of a module, by name. */
+class Parametrizations extends Module {
+  readonly [name: string]: unknown;
+}
+
+type Fields = Record<string, unknown> & { parametrizations?: Parametrizations };
+
+const fieldsOf = (module: Module) => module as unknown as Fields;
+
+function listOf(module: Module, name: string): ParametrizationList | undefined {
+  const { parametrizations } = fieldsOf(module);
+  if (!(parametrizations instanceof Parametrizations)) return undefined;
+  const list = Object.hasOwn(parametrizations, name) ? parametrizations[name] : undefined;
+  return list instanceof ParametrizationList ? list : undefined;
+}
+
+/** Whether the module's parameter, or any of its parameters, is computed. */
+export function isParametrized(module: Module, name: string | null = null): boolean {
+  expectArguments('isParametrized', { module, name }, { module: aModule, name: orNull(text) });
+  if (name !== null) return listOf(module, name) !== undefined;
+  return fieldsOf(module).parametrizations instanceof Parametrizations;
+}
+
+/** Makes the property read what the list computes. It is not enumerable, so that it isn't taken for state. */
+function computed(module: Module, name: string, list: ParametrizationList): void {
+  Object.defineProperty(module, name, { get: () => list.forward(), configurable: true });
+}
+
+/**
+ * Computes the parameter `name` of a module by a module's `forward`, each time it is read: from the parameter
+ * `parametrizations.weight.original`, which takes the place of `weight` among the parameters. Several are applied in the
+ * order of their registration. Returns the module.
+ */
+export function registerParametrization<M extends Module>(
+  module: M,
+  name: string,
+  parametrization: Parametrization,
+): M {
+  expectArguments(
+    'registerParametrization',
+    { module, name, parametrization },
+    { ...kinds, parametrization: aModule },
+  );
+  const fields = fieldsOf(module);
+  const known = listOf(module, name);
+  const value = fields[name];
+  if (!(value instanceof Tensor) || (!known && !isParameter(value))) {
+    throw new ArgumentError({
+      what: 'registerParametrization: not a parameter',
+      given: `${name} of a ${module.constructor.name}`,
+      expected: 'a property that is a parameter',
+      remedy: 'pass the name of the parameter, such as weight',
+    });
+  }
+  const start = noGrad(() => (known ? value : (parametrization.rightInverse?.(value) ?? value)));
+  const result = noGrad(() => parametrization.forward(start));
+  expectTensors('registerParametrization', start, result);
+  if (!sameShape(result.shape, value.shape) || result.dtype !== value.dtype) {
+    throw new ShapeError({
+      what: 'registerParametrization: the parametrization returns another shape or dtype',
+      given: `${formatSpec(result)} for ${formatSpec(value)}`,
+      expected: 'a tensor like the parameter',
+      remedy: 'check forward() and rightInverse() of the parametrization',
+    });
+  }
+  if (known) {
+    known.items.push(parametrization);
+    return module;
+  }
+  const list = new ParametrizationList(
+    start === value ? value : parameter(noGrad(() => clone(start))),
+  );
+  list.items.push(parametrization);
+  fields.parametrizations ??= new Parametrizations();
+  Object.assign(fields.parametrizations, { [name]: list });
+  delete fields[name];
+  computed(module, name, list);
+  return module;
+}
+
+/**
+ * Makes a computed parameter an ordinary one again: with the value that it has, or that of its `original` without
+ * `leaveParametrized`. Returns the module.
+ */
+export function removeParametrizations<M extends Module>(
+  module: M,
+  name: string,
+  leaveParametrized = true,
+): M {
+  expectArguments(
+    'removeParametrizations',
+    { module, name, leaveParametrized },
+    { ...kinds, leaveParametrized: flag },
+  );
+  const list = listOf(module, name);
+  if (!list) {
+    throw new ArgumentError({
+      what: 'removeParametrizations: not a parametrized parameter',
+      given: `${name} of a ${module.constructor.name}`,
+      expected: 'a name that was passed to registerParametrization()',
+      remedy: 'ask isParametrized(module, name) first',
+    });
+  }
+  const fields = fieldsOf(module);
+  const own = leaveParametrized ? parameter(noGrad(() => clone(list.forward()))) : list.original;
+  Object.defineProperty(module, name, {
+    value: own,
+    configurable: true,
+    enumerable: true,
+    writable: true,
+  });
+  Reflect.deleteProperty(fields.parametrizations!, name);
+  const rest = Object.values(fields.parametrizations!).some((each) => each instanceof Module);
+  if (!rest) delete fields.parametrizations;
+  return module;
+}
