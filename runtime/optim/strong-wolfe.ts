@@ -19,8 +19,10 @@ interface LineSearch<P> {
   readonly mostTrials: number;
 }
 
-/** The fraction of the decrease that the slope promises, and that of the slope that may be left. */
-const [sufficient, curvature] = [1e-4, 0.9];
+/** The fraction of the decrease that the slope promises. */
+const sufficient = 1e-4;
+/** The fraction of the slope that may be left. */
+const curvature = 0.9;
 
 /** The minimum, within bounds, of the cubic through two trials with their slopes. */
 function cubicMinimum<P>(

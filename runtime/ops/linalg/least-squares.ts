@@ -58,12 +58,12 @@ export interface RankOptions {
 
 const rankKinds = { rtol: orNull(nonNegativeNumber), atol: orNull(nonNegativeNumber) };
 
-const epsilons: Readonly<Partial<Record<DType, number>>> = { float64: 2 ** -52 };
+const epsilonOf = (dtype: DType): number => (dtype === 'float64' ? 2 ** -52 : 2 ** -23);
 
 /** PyTorch's tolerances: relative to the largest singular value, if neither is given or the absolute one is 0. */
 function tolerances(x: TensorMeta, { rtol = null, atol = null }: RankOptions) {
   const size = Math.max(...x.shape.slice(-2));
-  const usual = size * (epsilons[x.dtype] ?? 2 ** -23);
+  const usual = size * epsilonOf(x.dtype);
   return { rtol: rtol ?? ((atol ?? 0) > 0 ? 0 : usual), atol: atol ?? 0 };
 }
 
