@@ -225,6 +225,7 @@ export function hessian<I extends Several>(
   options: DerivativeOptions = {},
 ): Like<I, Like<I, Tensor>> {
   expectArguments('hessian', { fn }, fnKinds);
+  expectTensorList('hessian', listOf(inputs));
   const gradient = (...leaves: Tensor[]): Several => {
     const value = expectOneNumber('hessian', fn(...leaves));
     const ones = [add(zerosLike(value), 1)];

@@ -46,8 +46,9 @@ const formsOf: Readonly<Record<string, string>> = {
  */
 const namingOps = [
   ...['affineGrid', 'col2im', 'conv3d', 'ctcLoss', 'dropout1d', 'dropout2d', 'dropout3d'],
-  ...['embeddingBag', 'pdist', 'summary', 'variance'],
-];
+  ...['embeddingBag', 'pdist', 'summary', 'variance', 'convTranspose3d', 'multilabelMarginLoss'],
+  ...['maxUnpool1d', 'maxUnpool2d', 'maxUnpool3d', 'hessian', 'hvp', 'jacobian', 'jvp', 'vjp'],
+].sort();
 
 const functionsByName = library as unknown as Readonly<Record<string, unknown>>;
 

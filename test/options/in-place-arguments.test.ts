@@ -23,6 +23,7 @@ const mask = tensor([true, false, true]);
 /** Arguments of all kinds, most of which a method refuses. */
 const given: readonly (readonly unknown[])[] = [
   [],
+  [0],
   [2],
   [0.5],
   [-1, 3],

@@ -66,6 +66,12 @@ const takers: Readonly<Record<string, Taker>> = {
   ),
   im2col: taking({ dilation: 1, padding: 0, stride: 1 }, (o) => ours.im2col(image, 2, o)),
   cholesky: taking({ upper: true }, (o) => square.cholesky(o)),
+  svd: taking({ fullMatrices: true }, (o) => ours.svd(square, o)),
+  pinv: taking({ rtol: 0.1, atol: 0.1 }, (o) => ours.pinv(square, o)),
+  matrixRank: taking({ rtol: 0.1, atol: 0.1, hermitian: true }, (o) => ours.matrixRank(square, o)),
+  lstsq: taking({ rcond: 0.1 }, (o) => ours.lstsq(square, square, o)),
+  eigh: taking({ uplo: 'U' as const }, (o) => ours.eigh(square, o)),
+  nonzero: taking({ asTuple: true as const }, (o) => square.nonzero(o)),
   solve: taking({ left: true }, (o) => ours.solve(square, square, o)),
   solveTriangular: taking({ upper: true, left: true, unitriangular: false }, (o) =>
     ours.solveTriangular(square, square, o),
@@ -102,7 +108,14 @@ const takers: Readonly<Record<string, Taker>> = {
     ours.pairwiseDistance(square, square, o),
   ),
   scaledDotProductAttention: taking(
-    { attnMask: ones(2, 2), dropoutP: 0, isCausal: false, scale: 1, returnWeights: true as const },
+    {
+      attnMask: ones(2, 2),
+      dropoutP: 0,
+      isCausal: false,
+      scale: 1,
+      enableGqa: true,
+      returnWeights: true as const,
+    },
     (o) => ours.scaledDotProductAttention(tokens, tokens, tokens, o),
   ),
   addmm: taking({ beta: 2, alpha: 2 }, (o) => square.addmm(square, square, o)),

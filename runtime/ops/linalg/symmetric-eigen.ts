@@ -2,6 +2,7 @@
 
 import * as eigenKernels from '../../device/cpu/scalar/symmetric-eigen.ts';
 import { named } from '../../device/kernel-op.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { oneOf } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -71,13 +72,15 @@ function packed(name: string, x: Tensor, options: SymmetricOptions): Tensor {
  * equal, vectors have no gradient: NaN or infinite where one is asked for.
  */
 export function eigh(x: Tensor, options: SymmetricOptions = {}): [values: Tensor, vectors: Tensor] {
-  return tidy(() => {
-    const { values, vectors } = parts(packed('eigh', x, options));
-    return [values, vectors];
-  });
+  return naming('eigh', () =>
+    tidy(() => {
+      const { values, vectors } = parts(packed('eigh', x, options));
+      return [values, vectors];
+    }),
+  );
 }
 
 /** The eigenvalues of symmetric matrices [.., n, n] in ascending order: [.., n]. */
 export function eigvalsh(x: Tensor, options: SymmetricOptions = {}): Tensor {
-  return tidy(() => parts(packed('eigvalsh', x, options)).values);
+  return naming('eigvalsh', () => tidy(() => parts(packed('eigvalsh', x, options)).values));
 }

@@ -2,7 +2,7 @@
 
 import * as integerPairsKernels from '../../device/cpu/scalar/integer-pairs.ts';
 import { named } from '../../device/kernel-op.ts';
-import { formatSpec } from '../../device/tensor-meta.ts';
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
 import { naming } from '../../errors/naming.ts';
 import { dtypes, promote } from '../../spec/dtype.ts';
@@ -20,19 +20,24 @@ import { defineOp } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectWhole } from '../record/positional.ts';
 
+/** Those that booleans have, too. */
+const bitwise: readonly string[] = ['and', 'or', 'xor'];
 const names = ['and', 'or', 'xor', 'shiftLeft', 'shiftRight', 'gcd', 'lcm'] as const;
 
 export const integerPairsOp = defineOp({
   name: 'integerPairs',
   operands: { x: 'data', y: 'data' },
   attrs: { fn: { oneOf: names } },
-  infer: inferBinary('a function of integers'),
+  infer: (inputs, { fn }) => {
+    expectIntegers('a function of integers', bitwise.includes(fn as string), ...inputs);
+    return inferBinary('a function of integers')(inputs);
+  },
   kernel: named('integerPairs', integerPairsKernels.integerPairs),
   flat: true,
 });
 
-function expectIntegers(name: string, ofBools: boolean, ...operands: readonly Tensor[]): void {
-  const fits = ({ dtype }: Tensor) => !dtypes[dtype].floating && (ofBools || dtype !== 'bool');
+function expectIntegers(name: string, ofBools: boolean, ...operands: readonly TensorMeta[]): void {
+  const fits = ({ dtype }: TensorMeta) => !dtypes[dtype].floating && (ofBools || dtype !== 'bool');
   const wrong = operands.find((each) => !fits(each));
   if (!wrong) return;
   throw new DTypeError({
