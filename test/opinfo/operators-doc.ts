@@ -45,6 +45,7 @@ Where PyTorch differs: \`sign\` and \`heaviside\` of NaN are NaN here, as in Num
 JavaScript ignores; PyTorch throws. A call doesn't count its arguments: JavaScript doesn't tell how many optional
 ones a function takes, so each op would need that number, and \`xs.map(relu)\` passes three.
 Piecewise constant functions (\`floor\`, \`round\`, \`sign\`, \`div\` with \`roundingMode\` …) give results that require no gradient; PyTorch gives them a gradient of 0. \`all\` and \`any\` of uint8 are bool, not uint8; in half precision a function rounds its result alone, where PyTorch rounds what lies between, too.
+\`lstsq\` gives residuals, rank and singular values for every matrix; PyTorch's depend on its driver. Columns of full \`U\` and \`V\` beyond the singular values have no gradient, in both.
 
 | PyTorch | here | samples |
 | --- | --- | ---: |
