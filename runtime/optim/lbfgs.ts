@@ -14,7 +14,7 @@ import { sum } from '../ops/reduce/reduce.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, count, oneOf, orNull } from '../options/option-kinds.ts';
 import { sizeOf } from '../spec/shape.ts';
-import { keep, tidy } from '../tensor/lifetime.ts';
+import { innermostTidy, inTidy, keep, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { itemSync } from '../tensor-methods/read.ts';
 import {
@@ -146,7 +146,10 @@ export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
       });
     }
     const loss = lossOf(closure);
-    noGrad(() => tidy(() => this.minimize(closure as () => unknown, this.valueAfter(loss))));
+    // What the closure makes is the caller's, like that of its first call.
+    const surrounding = innermostTidy();
+    const again = () => inTidy(surrounding, () => enableGrad(closure));
+    noGrad(() => tidy(() => this.minimize(again, this.valueAfter(loss))));
     this.stepsTaken++;
     return loss;
   }
@@ -192,7 +195,7 @@ export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
         this.move(memory.step, direction);
         // The value after the last iteration is that of the next step's first call.
         if (iteration < maxIter) {
-          value = this.valueAfter(enableGrad(closure));
+          value = this.valueAfter(closure());
           trials = 1;
         }
       }
@@ -248,7 +251,7 @@ export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
     const from = this.parameters.map((own) => clone(own));
     const evaluate = (step: number): Trial<Tensor> => {
       this.move(step, direction);
-      const value = this.valueAfter(enableGrad(closure));
+      const value = this.valueAfter(closure());
       this.parameters.forEach((own, i) => void copy_(own, from[i]!));
       const at = product(value.gradient, direction);
       return { step, loss: value.loss, slope: at, point: value.gradient };

@@ -107,16 +107,22 @@ export function liveWith(tensor: Tensor, gradient: Tensor): Tensor {
   return gradient;
 }
 
-/** Runs `body` outside any `tidy`: tensors created in it belong to no surrounding scope. */
-export function outsideTidy<T>(body: () => T): T {
+/** The innermost `tidy`, for `inTidy`; null outside any. */
+export const innermostTidy = (): HandleList | null => made;
+
+/** Runs `body` in a surrounding `tidy`, as code that was called there: what it creates lives until that one ends. */
+export function inTidy<T>(surrounding: HandleList | null, body: () => T): T {
   const outer = made;
-  made = null;
+  made = surrounding;
   try {
     return body();
   } finally {
     made = outer;
   }
 }
+
+/** Runs `body` outside any `tidy`: tensors created in it belong to no surrounding scope. */
+export const outsideTidy = <T>(body: () => T): T => inTidy(null, body);
 
 /**
  * Runs `body` and disposes every tensor created in it, except those in its result (also nested in arrays and plain

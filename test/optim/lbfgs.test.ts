@@ -102,6 +102,28 @@ describe('LBFGS', () => {
     expect(x.itemSync()).toBeCloseTo(1, 5);
   });
 
+  it("leaves what the closure makes to the caller's tidy", () => {
+    const before = memory.stats('cpu').allocated;
+    const x = tensor([3], { requiresGrad: true });
+    const optimizer = new optim.LBFGS([x], { lineSearchFn: 'strongWolfe', maxIter: 5 });
+    tidy(() => {
+      const losses: Tensor[] = [];
+      optimizer.step(() => {
+        optimizer.zeroGrad();
+        const loss = x.sub(1).square().sum();
+        losses.push(loss);
+        loss.backward();
+        return loss;
+      });
+      expect(losses.length).toBeGreaterThan(1);
+      expect(losses.map((loss) => loss.itemSync()).at(-1)).toBeLessThan(4);
+    });
+    optimizer.zeroGrad();
+    optimizer.dispose();
+    x.dispose();
+    expect(memory.stats('cpu').allocated).toBe(before);
+  });
+
   it('says what it needs', () => {
     const x = tensor([1], { requiresGrad: true });
     const y = tensor([1], { requiresGrad: true });
