@@ -7,12 +7,17 @@ import {
   withSaveListener,
 } from '../../../runtime/autograd/saved-value.ts';
 import type { TensorSpec } from '../../../runtime/device/tensor-meta.ts';
-import type { ValueId } from '../../../runtime/program/program.ts';
+import { TostaticError } from '../../../runtime/errors/errors.ts';
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { Raised } from '../state/exceptions.ts';
 import { RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { alias } from './leaves.ts';
+import { doSameWork } from './same-work.ts';
 
 /** For each trace, the call of `checkpoint` whose body is being traced. */
 const frames = new WeakMap<Tracer, CheckpointFrame | null>();
@@ -54,6 +59,12 @@ export class CheckpointFrame {
   #isAwaited = false;
   /** True if backward traces the body again. That of the outermost call holds for those inside. */
   #reruns = false;
+  /** The ops of the first run, and the changes of the traced state until they were compared with those of a rerun. */
+  #done: {
+    readonly ops: readonly ProgramOp[];
+    readonly in: ProgramBuilder;
+    changes: number;
+  } | null = null;
 
   constructor(t: Tracer, call: CheckpointedCall) {
     const { inputs, outer } = call;
@@ -86,11 +97,12 @@ export class CheckpointFrame {
    * Called for a body without effects, with the values that it reads without receiving them as arguments: requires
    * that they are as they were when backward reads what the body has saved.
    */
-  expectUnchanged(values: readonly ValueId[]): void {
+  expectUnchanged(values: readonly ValueId[], ops: readonly ProgramOp[]): void {
     const { builder, autograd, journal } = this.#t;
     for (const id of values) this.#versions.push(changeOf(() => builder.memory.versionOf(id)));
     journal.keepList(autograd.checkpoints);
     autograd.checkpoints.push(this);
+    this.#done = { ops, in: builder, changes: journal.changes };
   }
 
   /** Called for a body that writes to pre-existing tensors. */
@@ -101,6 +113,39 @@ export class CheckpointFrame {
   /** Called at the end of the graph. Throws if a later backward would throw or compute something else. */
   expectAsItWas(): void {
     if (this.#isAwaited && this.#isStale) throw new RejectedEagerly(changed());
+    this.expectSameWork();
+  }
+
+  /**
+   * Throws if backward, which may follow, would run the body on other tensors, numbers or functions than the first
+   * run: an object or variable that it reads has changed. Whether it has is found by tracing the body once more.
+   */
+  expectSameWork(): void {
+    const { journal, builder } = this.#t;
+    const done = this.#done;
+    // Values of a branch or loop exist there alone.
+    if (!this.#isAwaited || !done || done.in !== builder || done.changes === journal.changes)
+      return;
+    const isSame = this.#doesSame(done.ops);
+    done.changes = journal.changes;
+    if (!isSame) throw new RejectedEagerly(differs('it reads what has changed since'));
+  }
+
+  #doesSame(ops: readonly ProgramOp[]): boolean {
+    const t = this.#t;
+    let isSame = false;
+    try {
+      t.attempt(() => {
+        const first = t.builder.opCount;
+        for (const value of this.#traceAgain()) value?.release();
+        isSame = doSameWork(ops, t.builder.opsFrom(first));
+        throw new Traced();
+      });
+    } catch (error) {
+      const isOther = error instanceof Traced || error instanceof GraphBreak;
+      if (!isOther && !(error instanceof TostaticError) && !(error instanceof Raised)) throw error;
+    }
+    return isSame;
   }
 
   /** Defers values that ops of the body save. A leaf is saved and checked on its own. */
@@ -197,5 +242,8 @@ function changeOf(version: () => number): () => boolean {
   const before = version();
   return () => version() !== before;
 }
+
+/** Rolls back an attempt that is complete. */
+class Traced extends Error {}
 
 const changed = () => changedInPlace('checkpoint', 'a tensor that its function reads');

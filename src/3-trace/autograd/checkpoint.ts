@@ -35,7 +35,7 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
       const written = writtenInputs({ inputs: read, ops }).map((index) => read[index]!);
       if (written.some((id) => mayHaveHistory(t, id))) throw hasEffects();
       if (written.length > 0) rerunInBackward(t, frame, results);
-      else frame.expectUnchanged(read);
+      else frame.expectUnchanged(read, ops);
       return output;
     } finally {
       builder.checkpointed = marked;

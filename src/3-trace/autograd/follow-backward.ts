@@ -76,6 +76,7 @@ export function follow(
   run: Perform,
 ): unknown {
   expectNotFreed(t, roots);
+  for (const each of t.autograd.checkpoints) each.expectSameWork();
   const leaves = leavesBelow(t, roots);
   const hooked = leaves.flatMap(({ variable, tensor }) => {
     const hooks = outerHooks(t, variable);

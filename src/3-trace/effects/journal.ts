@@ -39,6 +39,11 @@ export class Journal {
     return object;
   }
 
+  /** The number of changes so far, including those that were undone. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** Runs `body`, and returns whether it has changed nothing that existed before, except for some objects. */
   leavesAlone(body: () => void, except: Iterable<object> = []): boolean {
     const [before, outer] = [this.#changes, this.#fresh];

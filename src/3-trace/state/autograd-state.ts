@@ -29,7 +29,7 @@ export class AutogradState {
   /** The number of `requiresGrad` changes of outer tensors. */
   switches = 0;
   /** Calls of `checkpoint` so far that backward doesn't trace again. */
-  readonly checkpoints: { expectAsItWas(): void }[] = [];
+  readonly checkpoints: { expectAsItWas(): void; expectSameWork(): void }[] = [];
   /** Leaves that a branch or loop creates for itself, with their positions. */
   readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();
   /** The nodes of custom functions that a branch or loop calls, with its program. */
