@@ -124,6 +124,9 @@ export interface RejectedBackward extends BackwardByNumbers {
   readonly path: TakenPath | null;
 }
 
+/** Whether eager backward still finds the gradient of one output for one target. */
+export type IsOpen = (output: number, target: number) => boolean;
+
 /** Compiles recorded backward programs on demand, after the traced program has run. */
 export interface HigherOrderGradients {
   /**
@@ -133,6 +136,8 @@ export interface HigherOrderGradients {
   at(request: GradientRequest): GradientProgram;
   /** Returns the error that eager backward throws in the same situation, naming the op; null if it throws none. */
   eagerRefusal(backward: RejectedBackward): AutogradError | null;
+  /** Returns which gradients eager backward still finds after others without `retainGraph`. */
+  stillOpen(after: Pick<RejectedBackward, 'earlier' | 'path'>): IsOpen;
   /** Returns all arrivals of gradients on the path of a run. */
   arrivals(path: TakenPath): readonly Arrival[];
 }

@@ -2,7 +2,7 @@ import { gradEnabled } from '../autograd/grad-mode.ts';
 import { changedInPlace } from '../autograd/saved-value.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import type { AutogradError } from '../errors/errors.ts';
-import type { KeptAt } from '../program/higher-order-gradients.ts';
+import type { BackwardByNumbers, KeptAt } from '../program/higher-order-gradients.ts';
 import type { BackwardPart } from '../program/plan.ts';
 import type { Arrival, ValueId } from '../program/program.ts';
 import {
@@ -21,6 +21,7 @@ import { awaitBackwardPlan, continuedPlan, runBackwardPlan } from './backward-pl
 import type { WatchedInput } from './compacted-inputs.ts';
 import { leavesGpu } from './executor.ts';
 import { innerOutputsOf } from './inner-outputs.ts';
+import { neededByOpen } from './needed-by-open.ts';
 import { OpenResults } from './open-results.ts';
 import { applyRecorded, passComplete, passFirst } from './recorded-node.ts';
 import { pathOf, type RunPath } from './run-path.ts';
@@ -158,7 +159,8 @@ export class RunProgramNode extends GradNode {
 
   /** Throws AutogradError if part of this backward has already run, before any leaf receives a gradient. */
   override leadsTo(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null {
-    const error = this.isSpent && this.#eagerRefusal({ outputs: [...outputs], wanted }, []);
+    const isReplayed = this.isSpent || this.results.isOpenByReplay;
+    const error = isReplayed && this.#eagerRefusal({ outputs: [...outputs], wanted }, []);
     if (error) throw error;
     const expected = this.subgraph.backwards!.ofOutputs(outputs, wanted);
     this.results.expectOpen(expected, outputs);
@@ -329,16 +331,18 @@ export class RunProgramNode extends GradNode {
     return this.#eagerRefusal(part, []) ?? secondBackward(this.name);
   }
 
+  /** Notes a backward without `retainGraph` that has received gradients of forward values. */
+  closeThrough({ outputs, wanted }: Backward, values: readonly { readonly of: number }[]): void {
+    const { gradOutputs } = this.backward;
+    const through = values.map(({ of }) => gradOutputs.length + of);
+    this.results.closeThrough({ outputs: [...outputs, ...through], wanted }, () => {
+      return neededByOpen(this, this.results.closed.map(numbersOf));
+    });
+  }
+
   #eagerRefusal(part: Backward, changed: readonly KeptAt[]): AutogradError | null {
     const { recorded } = this.subgraph;
     if (!recorded) return null;
-    const numbersOf = ({ outputs, wanted }: Backward) => ({
-      roots: outputs,
-      wanted: wanted && {
-        targets: [...wanted.targets.keys()].filter((i) => wanted.targets[i]),
-        values: [...wanted.outputs],
-      },
-    });
     const earlier = this.results.closed.map(numbersOf);
     const path = this.path?.taken ?? null;
     const refused = { ...numbersOf(part), earlier, changed, path };
@@ -346,6 +350,11 @@ export class RunProgramNode extends GradNode {
     const numbers = this.consumed ? null : this.subgraph.numbersOf(this.scope);
     return recorded.eagerRefusal(refused, numbers);
   }
+}
+
+function numbersOf({ outputs, wanted }: Backward): BackwardByNumbers {
+  const targets = [...(wanted?.targets.keys() ?? [])].filter((i) => wanted!.targets[i]);
+  return { roots: outputs, wanted: wanted && { targets, values: [...wanted.outputs] } };
 }
 
 /** Whether a backward in the planned form reads a value. Of a tape, it may read everything. */

@@ -17,6 +17,8 @@ export class OpenResults {
   readonly #repeatable: ReadonlySet<ValueId>;
   /** The values that later backwards may read; null if no backward can follow. */
   #needed: ReadonlySet<ValueId> | null = null;
+  /** Whether only a replay of the run tells which results are open: forward values have received gradients. */
+  isOpenByReplay = false;
   /** All backwards without `retainGraph`. */
   readonly #closed: ClosedResults[] = [];
   readonly #refused: (part: ClosedResults, isRepeatable: boolean) => AutogradError | null;
@@ -36,6 +38,7 @@ export class OpenResults {
    * were reached.
    */
   expectOpen(variant: BackwardVariant, outputs: Iterable<number> = variant.outputs): void {
+    if (this.isOpenByReplay) return;
     const done = this.#differentiated;
     const own = variant.freeing.differentiated;
     if (done.size === 0 || isApart(own, done)) return;
@@ -106,12 +109,14 @@ export class OpenResults {
     return needed;
   }
 
-  /** Marks the whole run as differentiated. */
-  closeAll(): void {
-    const { gradOutputs } = this.#backward;
-    const outputs = [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null);
-    this.#closed.push({ outputs, wanted: null });
-    this.#needed = null;
+  /**
+   * Notes a backward that has received gradients of forward values, whose outputs are numbered after the program's.
+   * `neededAfter` returns the values that later backwards may read; null if none can follow.
+   */
+  closeThrough(part: ClosedResults, neededAfter: () => ReadonlySet<ValueId> | null): void {
+    this.#closed.push(part);
+    this.isOpenByReplay = true;
+    this.#needed = neededAfter();
   }
 
   get allDone(): boolean {

@@ -74,7 +74,7 @@ export function applyRecorded(
       throw error;
     }
     if (!retainGraph) {
-      if (ofValues.length > 0) results.closeAll();
+      if (ofValues.length > 0) node.closeThrough(variant, ofValues);
       else results.choose(variant, false);
     }
     const passed = passFirst(node, gradOutputs, inner, passInner);

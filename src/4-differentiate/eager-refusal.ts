@@ -3,8 +3,10 @@ import { runBackward } from '../../runtime/backward/engine.ts';
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type {
   BackwardByNumbers,
+  IsOpen,
   RejectedBackward,
 } from '../../runtime/program/higher-order-gradients.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
@@ -26,9 +28,62 @@ interface BackwardToRefuse extends BackwardByNumbers, Pick<RejectedBackward, 'ea
  * eager engine runs into its own error.
  */
 export function eagerRefusal(
-  { forward, needsGrad, differentiable, leafOutputs }: Differentiated,
+  made: Differentiated,
   { roots, wanted, earlier, changed }: BackwardToRefuse,
 ): AutogradError | null {
+  return withReplayed(made, (backward, builder) => {
+    try {
+      for (const each of earlier) backward(each);
+      // Eager backward visits everything below one result before it visits the next result.
+      for (const root of roots) backward({ roots: [root], wanted }, true);
+      for (const id of changed) builder.memory.noteWrite(id);
+      backward({ roots, wanted });
+    } catch (error) {
+      if (error instanceof AutogradError) return error;
+      throw error;
+    }
+    return null;
+  });
+}
+
+/** Tells which gradients eager backward still finds after earlier ones. `reached`: the targets that have any. */
+export function stillOpen(
+  made: Differentiated & { readonly reached: readonly boolean[] },
+  earlier: readonly BackwardByNumbers[],
+): IsOpen {
+  const open = withReplayed(made, (backward) => {
+    for (const each of earlier) backward(each);
+    const targets = [...made.reached.keys()].filter((i) => made.reached[i]);
+    return made.differentiable.map((isGiven, output) => {
+      return targets.filter(
+        (i) =>
+          isGiven &&
+          succeeds(() => {
+            const wanted = { targets: [i], values: [] };
+            backward({ roots: [output], wanted }, true);
+          }),
+      );
+    });
+  });
+  return (output, target) => open[output]!.includes(target);
+}
+
+function succeeds(body: () => void): boolean {
+  try {
+    body();
+    return true;
+  } catch (error) {
+    if (error instanceof AutogradError) return false;
+    throw error;
+  }
+}
+
+type Backward = (by: BackwardByNumbers, retainGraph?: boolean) => void;
+
+function withReplayed<T>(
+  { forward, needsGrad, differentiable, leafOutputs }: Differentiated,
+  body: (backward: Backward, builder: ProgramBuilder) => T,
+): T {
   const builder = replayBuilder();
   return withInterceptor(builder, () => {
     const { tensors, leaves } = replay(forward, needsGrad, builder, differentiateRegion);
@@ -37,7 +92,7 @@ export function eagerRefusal(
       const count = differentiable.length;
       return tensors[number < count ? forward.outputs[number]! : number - count]!;
     };
-    const backward = ({ roots, wanted }: BackwardByNumbers, retainGraph = false): void => {
+    return body(({ roots, wanted }, retainGraph = false) => {
       const given = roots.map((number) => {
         const tensor = numbered(number);
         return { tensor, gradient: builder.input(contiguousMeta(tensor, tensor.device)) };
@@ -52,17 +107,6 @@ export function eagerRefusal(
         sink: () => {},
         onNode: (node, gradients) => fillGradients(builder, node, gradients),
       });
-    };
-    try {
-      for (const each of earlier) backward(each);
-      // Eager backward visits everything below one result before it visits the next result.
-      for (const root of roots) backward({ roots: [root], wanted }, true);
-      for (const id of changed) builder.memory.noteWrite(id);
-      backward({ roots, wanted });
-    } catch (error) {
-      if (error instanceof AutogradError) return error;
-      throw error;
-    }
-    return null;
+    }, builder);
   });
 }

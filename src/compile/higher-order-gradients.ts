@@ -33,7 +33,7 @@ import {
   differentiateAgain,
   type RecordedJoint,
 } from '../4-differentiate/differentiate-again.ts';
-import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
+import { eagerRefusal, stillOpen } from '../4-differentiate/eager-refusal.ts';
 import { replayedArrivals } from '../4-differentiate/replayed-arrivals.ts';
 import { eliminateDeadCode } from '../5-optimize/cleanup/dead-code.ts';
 import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
@@ -131,6 +131,7 @@ export function withHigherOrderGradients(
       const own = makingOn(path);
       return eagerRefusal(own, { ...refused, changed: changed.flatMap((at) => valuesAt(own, at)) });
     },
+    stillOpen: ({ path, earlier }) => stillOpen(makingOn(path), earlier),
     arrivals: (path) => {
       return arrivals.get(JSON.stringify(path), () => replayedArrivals(makingOn(path)));
     },

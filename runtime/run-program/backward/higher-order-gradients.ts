@@ -7,6 +7,7 @@ import type {
   GradientProgram,
   GradientRequest,
   HigherOrderGradients,
+  IsOpen,
   RejectedBackward,
   TakenPath,
 } from '../../program/higher-order-gradients.ts';
@@ -53,6 +54,7 @@ export class RecordedBackwards {
   readonly #bind: Bind;
   readonly #table: ScalarTable | undefined;
   readonly #known = new RecentlyUsed<string, Made[]>(mostRequests);
+  readonly #open = new RecentlyUsed<string, IsOpen>(mostRequests);
 
   constructor(makes: HigherOrderGradients, bind: Bind, table: ScalarTable | undefined) {
     this.#makes = makes;
@@ -86,6 +88,15 @@ export class RecordedBackwards {
     numbers: readonly number[] | null,
   ): AutogradError | null {
     return this.#ofRun(numbers, () => this.#makes.eagerRefusal(backward));
+  }
+
+  /** `numbers` as above. */
+  stillOpen(
+    after: Pick<RejectedBackward, 'earlier' | 'path'>,
+    numbers: readonly number[] | null,
+  ): IsOpen {
+    const make = () => this.#ofRun(numbers, () => this.#makes.stillOpen(after));
+    return this.#table ? make() : this.#open.get(JSON.stringify(after), make);
   }
 
   #ofRun<T>(numbers: readonly number[] | null, body: () => T): T {
