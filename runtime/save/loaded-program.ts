@@ -34,7 +34,7 @@ export interface LoadedProgram {
   state(): Readonly<Record<string, Tensor>>;
   /** Returns other pre-existing values that runs read and change, such as counters and flags. */
   variables(): Readonly<Record<string, Primitive>>;
-  /** Returns the tensors of the state that require a gradient, for an optimizer. */
+  /** Returns the leaves of the state that require a gradient, for an optimizer. */
   parameters(): Tensor[];
   /** Returns the programs as text, one for each set of guards and sizes that was saved. */
   programs(): readonly string[];
@@ -99,7 +99,8 @@ export function loadedProgram(parts: ProgramParts): LoadedProgram {
     inputSpec,
     state: () => state.tensors(),
     variables: () => state.variables(),
-    parameters: () => Object.values(state.tensors()).filter((tensor) => tensor.requiresGrad),
+    parameters: () =>
+      Object.values(state.tensors()).filter((each) => each.requiresGrad && each.isLeaf),
     programs: () =>
       entries.flatMap(({ planned }) => (planned ? [printProgram(programOf(planned))] : [])),
     predicted: () => ran?.predicted ?? null,

@@ -1,3 +1,4 @@
+import { losingHistory } from '../autograd/lost-history.ts';
 import type { Device } from '../device/device.ts';
 import type { Holder } from '../device/holder.ts';
 import { contiguousMeta } from '../device/tensor-meta.ts';
@@ -12,6 +13,13 @@ import { badFile, type Field } from './file/field.ts';
 
 export const dtypeNames = Object.keys(dtypes) as readonly DType[];
 
+const loseHistory = losingHistory({
+  what: 'backward of a loaded program',
+  given: 'a tensor of its state that was a result of ops when it was saved',
+  expected: 'leaves: files contain no graphs',
+  remedy: 'detach() it before save()',
+});
+
 /** A limit that no real tensor exceeds. */
 export const maxRank = 64;
 
@@ -23,6 +31,8 @@ interface SavedTensor {
   /** The offset in the storage, in elements. */
   readonly offset: number;
   readonly requiresGrad: boolean;
+  /** Whether the tensor was a result of recorded ops, which the file doesn't contain. */
+  readonly isResult?: boolean;
 }
 
 interface SavedStorage {
@@ -62,7 +72,7 @@ export class TensorWriter {
     const known = new Map<Holder, number>();
     const tensors: SavedTensor[] = [];
     for (const tensor of added) {
-      const { holder, shape, strides, offset, requiresGrad } = tensor;
+      const { holder, shape, strides, offset, requiresGrad, isLeaf } = tensor;
       const whole = holder && shared.has(holder) ? wholeOf(tensor) : null;
       const isUsual = sameShape(strides, contiguousStrides(shape));
       const part = !whole && this.#keepsLayouts && !isUsual ? partOf(tensor) : null;
@@ -84,7 +94,8 @@ export class TensorWriter {
         whole || part
           ? { strides: [...strides], offset: whole ? offset : 0 }
           : { strides: contiguousStrides(shape), offset: 0 };
-      tensors.push({ storage, shape: [...shape], ...place, requiresGrad });
+      const history = isLeaf ? {} : { isResult: true };
+      tensors.push({ storage, shape: [...shape], ...place, requiresGrad, ...history });
     }
     return { storages, tensors };
   }
@@ -145,13 +156,14 @@ export class TensorReader {
     return tensor;
   }
 
-  #make({ storage, requiresGrad, ...place }: SavedTensor): Tensor {
+  #make({ storage, requiresGrad, isResult, ...place }: SavedTensor): Tensor {
     const base =
       this.#bases.get(storage) ?? upload(this.#storages[storage]!, this.#data, this.#device);
     this.#bases.set(storage, base);
     const { dtype, holder, device } = base;
     const tensor = keep(new Tensor({ dtype, device, ...place }, holder!.retain()));
-    return requiresGrad ? tensor.requiresGrad_() : tensor;
+    if (isResult) loseHistory(tensor, []);
+    return requiresGrad && !isResult ? tensor.requiresGrad_() : tensor;
   }
 
   /** Ends reading. */
@@ -198,7 +210,8 @@ function readTensor(field: Field, storages: readonly SavedStorage[]): SavedTenso
   }
   const requiresGrad = field.get('requiresGrad').boolean();
   if (requiresGrad && !dtypes[dtype].floating) field.fail('a gradient of floating numbers only');
-  return { storage, shape, strides, offset, requiresGrad };
+  const isResult = requiresGrad && field.has('isResult') && field.get('isResult').boolean();
+  return { storage, shape, strides, offset, requiresGrad, isResult };
 }
 
 function upload({ dtype, elements, at }: SavedStorage, data: Uint8Array, device: Device): Tensor {

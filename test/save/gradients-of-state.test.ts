@@ -99,3 +99,40 @@ describe.each(modes)('%o', (options) => {
     expect(memory.stats('cpu').allocated).toBe(before);
   });
 });
+
+describe('a result of ops that the module keeps', () => {
+  class Recurrent extends nn.Module {
+    weight = nn.parameter(randn([3, 3]));
+    last: Tensor | null = null;
+
+    override forward(x: Tensor): Tensor {
+      const product = x.matmul(this.weight);
+      this.last = this.last ? product.add(this.last) : product;
+      return this.last;
+    }
+  }
+
+  const saved = async (): Promise<LoadedProgram> => {
+    const model = new Recurrent();
+    const run = toStatic((x: Tensor) => model.forward(x));
+    for (let i = 0; i < 3; i++) run(randn([2, 3]));
+    return (await load(await save(run))) as LoadedProgram;
+  };
+
+  it('is no parameter of the loaded program', async () => {
+    const program = await saved();
+    const { weight, last } = Object.fromEntries(
+      Object.entries(program.state()).map(([name, each]) => [name.split('.').at(-1), each]),
+    );
+    expect([last!.requiresGrad, last!.isLeaf]).toEqual([true, false]);
+    expect(program.parameters().map((each) => each === weight)).toEqual([true]);
+    const bytes = await save(program);
+    expect(((await load(bytes)) as LoadedProgram).parameters()).toHaveLength(1);
+  });
+
+  it('has no history that a backward could reach', async () => {
+    const program = await saved();
+    const sum = (program(randn([2, 3])) as Tensor).sum();
+    expect(() => sum.backward()).toThrow('a tensor of its state that was a result of ops');
+  });
+});
