@@ -33,6 +33,9 @@ const modes: Readonly<Record<string, ToStaticOptions>> = {
   dynamic: { dynamic: true },
 };
 
+const table = { fast: 4, slow: -0 };
+const otherTable = { fast: 8, slow: 9 };
+
 /** TypeScript admits arithmetic with a boolean only by assertion. */
 const n = (flag: boolean) => flag as unknown as number;
 
@@ -96,6 +99,29 @@ describe.each(Object.entries(modes))('trace/changing-booleans %s', (_mode, optio
       let open = 0;
       for (const flag of flags) open += flag ? 0 : 1;
       return x.div(open);
+    },
+    'a default where a flag chooses no number': (flags, x) => [
+      tensor(flags.map((flag) => (flag && 3) || 0.5)),
+      tensor([+flags[0]! || -0, (!flags[1]! && 2) || 7]),
+      x.mul((flags[3]! && flags[4]! && -0) || (flags[0]! ? Number.NaN : 4)),
+    ],
+    'the flag itself, where its path knows it': (flags) => {
+      const [a, b] = flags as [boolean, boolean];
+      return [tensor(flags), tensor([!b ? 1 : a && b ? 2 : +a, a ? 1 - +a : +a + 3])];
+    },
+    'a key or an object that a flag chooses': (flags) => {
+      const rates = { fast: 0.5, slow: 2 };
+      const other = { fast: -1, slow: 3 };
+      return [
+        tensor(flags.map((flag) => table[flag ? 'fast' : 'slow'])),
+        tensor([rates[flags[0] ? 'fast' : 'slow'], table[flags[1] ? 'slow' : 'fast']]),
+        tensor([(flags[2] ? table : otherTable).slow, flags[3] ? rates.fast : other.slow]),
+      ];
+    },
+    'a sum of a hundred': (flags, x) => {
+      let open = 0;
+      for (let i = 0; i < 20; i++) for (const flag of flags) open += flag ? i : 1;
+      return x.mul(open);
     },
     'results without a tensor': (flags, x) => [
       x.neg(),

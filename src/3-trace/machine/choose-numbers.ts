@@ -10,13 +10,19 @@ import { structureOf } from '../../vm/bytecode/structure.ts';
 import { OwnSet, owns } from '../../vm/language/primordials.ts';
 import {
   chosenBy,
+  dependsOnBoolean,
   isChangingBoolean,
   isNumeric,
 } from '../control-flow/numbers/changing-booleans.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import { UnionMet } from '../variables/unions.ts';
-import type { ConstantVariable, SymbolicVariable, Variable } from '../variables/variable.ts';
+import {
+  type ConstantVariable,
+  known,
+  type SymbolicVariable,
+  type Variable,
+} from '../variables/variable.ts';
 import { get, type Handler, set } from './handlers/handler.ts';
 import { objectHandlers } from './handlers/objects.ts';
 import { operatorHandlers } from './handlers/operators.ts';
@@ -32,7 +38,7 @@ const maxSteps = 64;
  * jumps, which decide where the trace continues.
  */
 export function chooseNumbers(t: Tracer, frame: TraceFrame, jump: Jump): Pc | undefined {
-  if (!isChangingBoolean(t, get(frame, jump.test))) return undefined;
+  if (!isTest(t, get(frame, jump.test))) return undefined;
   if (!computesOnly(frame.closure.code, frame.pc)) return undefined;
   const registers = [...frame.registers];
   const { pc } = frame;
@@ -70,6 +76,12 @@ function restore(frame: TraceFrame, registers: readonly (Variable | undefined)[]
   frame.registers.splice(0, frame.registers.length, ...(registers as Variable[]));
 }
 
+/** Where a path has come to; undefined if it does more than compute. */
+interface PathEnd {
+  readonly pc: Pc | undefined;
+  readonly registers: readonly (Variable | undefined)[];
+}
+
 class Choice {
   readonly #t: Tracer;
   readonly #frame: TraceFrame;
@@ -91,36 +103,60 @@ class Choice {
     if (merge === undefined) return undefined;
     const starts = op === 'jumpIf' ? [target, pc + 1] : [pc + 1, target];
     const before = [...frame.registers];
-    const ends = starts.map((start) => {
-      restore(frame, before);
-      return { pc: this.#run(start, merge), registers: [...frame.registers] };
-    });
-    const [x, y] = ends as [(typeof ends)[0], (typeof ends)[0]];
-    if (x.pc === undefined || y.pc === undefined) return undefined;
-    if (merge === null) {
-      const [from, to] = [code.instructions[x.pc]!, code.instructions[y.pc]!];
-      if (from.op !== 'return' || to.op !== 'return') return undefined;
-      return this.#merge(test, x.registers[from.src], y.registers[to.src], to.src)
-        ? y.pc
-        : undefined;
+    // On its paths, the boolean is known.
+    const [isTrue, isFalse] =
+      typeof test.value === 'boolean' ? [known(true), known(false)] : [test, test];
+    const [x, y] = [isTrue, isFalse].map((outcome, i): PathEnd => {
+      const own = before.map((each) => (each === test ? outcome : each));
+      return this.#path({ pc: starts[i]!, registers: own }, merge);
+    }) as [PathEnd, PathEnd];
+    const untouched = (i: number) => x.registers[i] === isTrue && y.registers[i] === isFalse;
+    for (;;) {
+      if (x.pc === undefined || y.pc === undefined) return undefined;
+      const merged = this.#merged(test, x, y, untouched);
+      if (merged) {
+        restore(frame, x.registers);
+        for (const [reg, variable] of merged) set(frame, reg, variable);
+        return y.pc;
+      }
+      if (x.pc !== y.pc) return undefined;
+      // Values of two types may still lead to numbers: a default, or an entry of a table.
+      const next = code.instructions[x.pc]!;
+      if (next.op === 'return') return undefined;
+      const isJump = next.op === 'jumpIf' || next.op === 'jumpIfNot';
+      const end = isJump ? structureOf(code).merges[x.pc] : x.pc + 1;
+      if (end === undefined) return undefined;
+      for (const path of [x, y]) Object.assign(path, this.#path(path, end));
     }
-    const live = liveBefore(code)[merge]!;
-    for (let i = 0; i < Math.max(x.registers.length, y.registers.length); i++) {
-      if (!live.has(i as Reg) || x.registers[i] === y.registers[i]) continue;
-      if (!this.#merge(test, x.registers[i], y.registers[i], i as Reg)) return undefined;
-    }
-    return merge;
   }
 
-  #merge(
+  #path({ pc, registers }: PathEnd, end: Pc | null): PathEnd {
+    restore(this.#frame, registers);
+    const reached = pc === undefined ? pc : this.#run(pc, end);
+    return { pc: reached, registers: [...this.#frame.registers] };
+  }
+
+  /** Returns the values of the registers that differ where two paths meet; undefined if there is none for one. */
+  #merged(
     test: ConstantVariable | SymbolicVariable,
-    x: Variable | undefined,
-    y: Variable | undefined,
-    dst: Reg,
-  ): boolean {
-    const chosen = x && y && chosenBy(this.#t, test, x, y);
-    if (chosen) set(this.#frame, dst, chosen);
-    return chosen !== undefined;
+    x: PathEnd,
+    y: PathEnd,
+    isTest: (reg: number) => boolean,
+  ): (readonly [Reg, Variable])[] | undefined {
+    const { code } = this.#frame.closure;
+    const [from, to] = [code.instructions[x.pc!]!, code.instructions[y.pc!]!];
+    const merged: (readonly [Reg, Variable])[] = [];
+    const merge = (of: Reg, other: Reg): boolean => {
+      const [a, b] = [x.registers[of], y.registers[other]];
+      if (of === other && a === b) return true;
+      const chosen = of === other && isTest(of) ? test : a && b && chosenBy(this.#t, test, a, b);
+      if (chosen) merged.push([other, chosen]);
+      return chosen !== undefined;
+    };
+    if (from.op === 'return' && to.op === 'return')
+      return merge(from.src, to.src) ? merged : undefined;
+    if (x.pc !== y.pc) return undefined;
+    return [...liveBefore(code)[x.pc!]!].every((reg) => merge(reg, reg)) ? merged : undefined;
   }
 
   /** Follows a path to the merge or, if that is null, to a return. */
@@ -144,8 +180,10 @@ class Choice {
     const { op } = instruction;
     if (op === 'jump') return instruction.target;
     if (op === 'jumpIf' || op === 'jumpIfNot') {
-      const isOne = isChangingBoolean(this.#t, get(this.#frame, instruction.test));
-      return isOne ? this.at(pc, instruction) : undefined;
+      const test = get(this.#frame, instruction.test);
+      if (isTest(this.#t, test)) return this.at(pc, instruction);
+      if (!isKnown(test)) return undefined;
+      return Boolean(test.value) === (op === 'jumpIf') ? instruction.target : pc + 1;
     }
     if (!this.#isPure(instruction)) return undefined;
     this.#frame.pc = pc;
@@ -176,8 +214,8 @@ class Choice {
         return holdsPlainly(value(instruction.object), instruction.key);
       case 'getElem': {
         const key = value(instruction.key);
-        const isIndex = key.kind === 'constant' && typeof key.value === 'number';
-        return isIndex && holdsPlainly(value(instruction.object), String(key.value));
+        const isKey = isKnown(key) && /^(number|string)$/.test(typeof key.value);
+        return isKey && holdsPlainly(value(instruction.object), String(key.value));
       }
       default:
         return false;
@@ -185,7 +223,8 @@ class Choice {
   }
 
   #isOperand(variable: Variable): boolean {
-    return isNumeric(variable) || isChangingBoolean(this.#t, variable);
+    const isKnownBoolean = isKnown(variable) && typeof variable.value === 'boolean';
+    return isNumeric(variable) || isKnownBoolean || isChangingBoolean(this.#t, variable);
   }
 }
 
@@ -211,8 +250,18 @@ const pure: ReadonlySet<Instruction['op']> = new OwnSet<Instruction['op']>([
   'return',
 ]);
 
-/** Whether the pre-existing object has a data property of its own. */
+/** Whether the value decides a jump, and each run can compute whether it is truthy. */
+const isTest = (t: Tracer, variable: Variable): boolean =>
+  isChangingBoolean(t, variable) ||
+  (variable.kind === 'symbolic' && isNumeric(variable) && dependsOnBoolean(t, variable.expr));
+
+/** Whether the value is a constant of the code, or follows from the path. */
+const isKnown = (variable: Variable): variable is ConstantVariable =>
+  variable.kind === 'constant' && variable.source === null;
+
+/** Whether the object has a data property of its own. */
 function holdsPlainly(base: Variable, key: string): boolean {
+  if (base.kind === 'newObject') return !base.traits && !base.order && base.entries.has(key);
   if ((base.kind !== 'object' && base.kind !== 'function') || isProxy(base.value)) return false;
   const property = Object.getOwnPropertyDescriptor(base.value, key);
   return property !== undefined && owns(property, 'value');

@@ -15,7 +15,7 @@ import {
 } from '../../variables/variable.ts';
 
 /** The maximum size of an expression; the value of a larger expression is guarded instead. */
-export const maxSize = 160;
+export const maxSize = 1000;
 
 type Primitive = SymbolicVariable | ConstantVariable;
 
@@ -31,9 +31,16 @@ export function exprOf(t: Tracer, variable: Primitive): NumberExpr {
   return variable.expr;
 }
 
+const sizes = new WeakMap<NumberExpr, number>();
+
 export function sizeOf(expr: NumberExpr): number {
   if (expr.kind !== 'apply') return 1;
-  return expr.args.reduce((size, arg) => size + sizeOf(arg), 1);
+  let size = sizes.get(expr);
+  if (size === undefined) {
+    size = expr.args.reduce((sum, arg) => sum + sizeOf(arg), 1);
+    sizes.set(expr, size);
+  }
+  return size;
 }
 
 const constant = (value: number): NumberExpr => ({ kind: 'constant', value });
@@ -105,7 +112,8 @@ export function chosenBy(
   const operand = isNumeric(x) ? numericOperand : booleanOperand;
   const [a, b] = [operand(t, x), operand(t, y)];
   if (!a || !b) return undefined;
-  const expr = choice(conditionOf(t, booleanExpr(test)), a, b);
+  const decides = isNumeric(test) ? exprOf(t, test) : conditionOf(t, booleanExpr(test));
+  const expr = choice(decides, a, b);
   if (sizeOf(expr) > maxSize) return undefined;
   return computed(t, expr, ((test.value ? x : y) as Primitive).value as number | boolean);
 }
