@@ -23,7 +23,7 @@ type Difference =
 const said = (outcome: string, what: string): boolean => outcome.includes(what);
 
 /** Returns why two outcomes differ by design, which ends a session. */
-function knownDifference(eager: Seen, captured: Seen): string | null {
+function knownDifference({ functions }: CallSession, eager: Seen, captured: Seen): string | null {
   const [expected, actual] = [eager.outcome, captured.outcome];
   // One program refuses what it can't be.
   if (/^(FullGraph|Capture)Error/.test(actual)) return 'refused';
@@ -36,6 +36,10 @@ function knownDifference(eager: Seen, captured: Seen): string | null {
   // Only what a request leads to is read; within a budget, backward reads other values.
   const written = 'changed in place';
   if (said(expected, written) !== said(actual, written)) return 'another value is read';
+  // A result that leads to what its own function has freed can't be differentiated for the rest, either.
+  const frees = functions.some((body) => body.includes('.backward()'));
+  const isRefused = said(actual, 'a second time') || said(actual, 'an earlier backward freed');
+  if (frees && expected === 'done' && isRefused) return 'freed in part';
   return null;
 }
 
@@ -70,7 +74,7 @@ function differenceOf(session: CallSession, options: ToStaticOptions): Differenc
       expected.outcome === actual.outcome &&
       before!.every((each, k) => isClose(each, after![k]!));
     if (isSame) continue;
-    const why = knownDifference(expected, actual);
+    const why = knownDifference(session, expected, actual);
     if (why !== null) return { is: 'known', why };
     const what = `after ${session.actions[i]!.is}: ${actual.outcome}, not ${expected.outcome}`;
     return { is: 'found', text: `${what}\n${JSON.stringify([expected, actual], null, 1)}` };
