@@ -73,3 +73,28 @@ it('a beam search whose beams are sorted and cut to the best, iteration by itera
     ]),
   ).toBeLessThan(5000);
 });
+
+it('a pre-existing variable that gets the value it has, on some of their paths', () => {
+  let word = 'before';
+  const search = (x: Tensor, stops: boolean) => {
+    let y = x;
+    outer: for (let i = 0; i < 2; i++) {
+      for (let j = 0; j < 2; j++) {
+        if (i + j === 0) word = 'after';
+        else if (i + j === 1) {
+          if (stops) break;
+        } else if (x.sum().itemSync() > 1) break outer;
+        else y = x.add(1);
+      }
+    }
+    return y;
+  };
+  const graph = toStatic(search, { fullGraph: true, strict: true, dynamic: true });
+  for (const stops of [true, true, false]) {
+    for (const start of [0, 5]) {
+      const result = plain(graph(tensor([start]), stops));
+      expect(result).toEqual(plain(search(tensor([start]), stops)));
+      expect(word).toBe('after');
+    }
+  }
+});

@@ -28,7 +28,9 @@ export function addEffects(effects: EffectLog, add: Add): void {
     add(location, value);
   }
   for (const [object, source] of sources) {
-    if (!(object instanceof Tensor)) addOrder(effects, object, source, add);
+    // Variables have no keys: a write of the value that one has anyway is none where paths merge.
+    const hasKeys = !(object instanceof Tensor) && !variables.has(source.kind);
+    if (hasKeys) addOrder(effects, object, source, add);
   }
 }
 
