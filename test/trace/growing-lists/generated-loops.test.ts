@@ -54,6 +54,10 @@ const special = [
 const heads = [
   'for (const each of cache) { const i = n;',
   'for (const [i, each] of cache.entries()) {',
+  'for (const [i, each] of [...cache].entries()) {',
+  'for (const each of cache.slice()) { const i = n;',
+  'for (const each of cache.slice(1)) { const i = n;',
+  'for (const each of [...cache, x]) { const i = n;',
   'for (let i = 0; i < cache.length; i++) { const each = cache[i];',
   'for (let i = 0; i < size; i++) { const each = cache[i];',
   'for (let i = 1; i < cache.length; i++) { const each = cache[i];',
@@ -98,6 +102,7 @@ function worldOf(seed: number): World {
     args: (call) => {
       if (call === 5 && seed % 3 === 0) cache.push(weights([1, 3], call));
       if (call === 6 && seed % 4 === 0) cache.length = 1;
+      if (call === 7 && seed % 3 === 1) cache.length = 0;
       return [values([1, 3], call)];
     },
     state: () => [cache, m],

@@ -72,6 +72,8 @@ export function rowsOf(t: Tracer, given: Variable): Rows | undefined {
     if (extended?.from !== undefined && !array.named?.size) return slicedRows(t, extended);
     if (!extended?.isCopy || extended.preceding.length > 0 || array.named?.size) return undefined;
     const { outer, tensors, appended } = extended;
+    // There is no element of which the others could be traced like.
+    if (tensors.recorded.length === 0) return undefined;
     const appendedCount = () => extended.appended.length;
     return { outer, columns: [tensors as OuterTensors], from: 0, appended, appendedCount };
   }
