@@ -346,7 +346,7 @@ export const objectBuiltins: BuiltinTable = [
         return undefined;
       }
       const name = target.kind === 'function' ? null : readProperty(t, target, 'name');
-      return { kind: 'bound', target, receiver, args, name };
+      return { kind: 'bound', target, receiver, args, name, madeIn: t.builder };
     },
   ],
 ];

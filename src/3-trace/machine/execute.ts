@@ -91,7 +91,7 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   const { code } = frame.closure;
   const instruction = code.instructions[frame.pc]!;
   if (instruction.op === 'return') return { value: get(frame, instruction.src) };
-  if (instruction.op === 'generatorStart') return { value: startGenerator(frame) };
+  if (instruction.op === 'generatorStart') return { value: startGenerator(tracer, frame) };
   if (instruction.op === 'yield') {
     const isCaptured = tracer.frames.length === 1;
     if (isCaptured) throw new GraphBreak('yield', 'the generator yields a value');

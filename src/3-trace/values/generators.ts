@@ -9,9 +9,9 @@ import type { TraceFrame } from '../variables/trace-frame.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 
 /** Ends the call of a generator function once its parameters are bound. */
-export function startGenerator(frame: TraceFrame): GeneratorVariable {
+export function startGenerator(t: Tracer, frame: TraceFrame): GeneratorVariable {
   frame.pc++;
-  return { kind: 'generator', frame, state: 'start' };
+  return { kind: 'generator', frame, state: 'start', madeIn: t.builder };
 }
 
 /** An iterator result. */

@@ -50,7 +50,14 @@ export function iteratorOver(
   const isCollection = asCollection(t, over, 'Map', 'Set') !== undefined;
   const putIn = isCollection ? putInto(t, over as CollectionVariable) : [];
   const position = { next: 0, passed: new OwnSet(), heard: putIn.length };
-  return t.journal.made({ kind: 'iterator', over, what, ...position, done: false });
+  return t.journal.made({
+    kind: 'iterator',
+    over,
+    what,
+    ...position,
+    done: false,
+    madeIn: t.builder,
+  });
 }
 
 /** Returns the value as an array, unless it is an instance of a user class, whose iteration may differ. */

@@ -1,5 +1,6 @@
 /** Variables for iterations and generators. */
 
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { CallSite } from './growable-list.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type {
@@ -32,6 +33,8 @@ export interface IteratorVariable {
   /** The position as a device scalar, for an array of data-dependent length. */
   position?: DeviceScalar | undefined;
   done: boolean;
+  /** The program under construction when it was made. */
+  readonly madeIn: ProgramBuilder;
 }
 
 /** A language-level iteration in progress: the content of an iterator register. */
@@ -54,6 +57,8 @@ export interface GeneratorVariable {
   readonly kind: 'generator';
   readonly frame: TraceFrame;
   state: 'start' | 'yield' | 'running' | 'done';
+  /** The program under construction when it was made. */
+  readonly madeIn: ProgramBuilder;
   /** For the result of `iterator.map(f)` and similar methods: the call that made it. */
   readonly helper?: CallSite;
 }

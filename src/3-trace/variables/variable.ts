@@ -168,6 +168,7 @@ export interface BoundVariable {
   readonly args: readonly Variable[];
   /** The target's name when it was bound; null for a pre-existing function, whose name can't change in the trace. */
   readonly name: Variable | null;
+  readonly madeIn?: ProgramBuilder;
 }
 
 /** The content of `[a, ...outer, b]`, or of an array that `map` makes of one. */
@@ -303,6 +304,7 @@ export interface NewPromiseVariable {
    */
   readonly by: 'new' | PromiseMethod;
   readonly values: readonly Variable[];
+  readonly madeIn: ProgramBuilder;
   /** The index among the trace's promises, which each run creates in this order. */
   readonly sequence: number;
 }

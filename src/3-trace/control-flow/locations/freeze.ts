@@ -95,6 +95,31 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         const cells = variable.cells.map((cell) => freeze(cell)) as CellReference[];
         return Object.assign(copy, { cells, thisVariable: freeze(variable.thisVariable) });
       }
+      case 'bound': {
+        const { target, receiver, args, name } = variable;
+        const copy = { ...variable };
+        copies.set(variable, copy);
+        return Object.assign(copy, {
+          target: freeze(target),
+          receiver: freeze(receiver),
+          args: args.map(freeze),
+          name: name && freeze(name),
+        });
+      }
+      case 'iterator': {
+        const copy = { ...variable, passed: new Set(variable.passed) };
+        copies.set(variable, copy);
+        return Object.assign(copy, { over: freeze(variable.over) });
+      }
+      case 'generator': {
+        const { frame, state } = variable;
+        if (state === 'running') return variable;
+        const registers: typeof frame.registers = [];
+        const copy = { ...variable, frame: { ...frame, registers } };
+        copies.set(variable, copy);
+        registers.push(...frame.registers.map((each) => each && freeze(each)));
+        return copy;
+      }
       case 'cell': {
         const copy = { ...variable };
         copies.set(variable, copy);

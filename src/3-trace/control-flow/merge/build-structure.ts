@@ -3,9 +3,11 @@ import { isListed } from '../../state/listed.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { ClosureVariable } from '../../variables/function-variables.ts';
 import type { GrowableList, ListVariable } from '../../variables/growable-list.ts';
+import type { IteratedVariable, IteratorVariable } from '../../variables/iterator-variables.ts';
 import { textOf } from '../../variables/text.ts';
 import {
   absent,
+  type BoundVariable,
   type CellVariable,
   type DeviceScalar,
   type NewArrayVariable,
@@ -74,9 +76,14 @@ export function buildStructure(
       return buildCell(first, merging);
     case 'closure':
       return buildClosure(first, merging);
+    case 'bound':
+      return buildBound(t, first, merging);
+    case 'iterator':
+      if (first.position || first.passed.size > 0) break;
+      return buildIterator(t, first, merging);
     default:
-      throw new Mismatch(describePaths(t, paths));
   }
+  throw new Mismatch(describePaths(t, paths));
 }
 
 function buildList(first: GrowableList, { build, listed, part }: Merging<NewArrayVariable>): Build {
@@ -181,5 +188,49 @@ function buildClosure(first: ClosureVariable, { build, part }: Merging<ClosureVa
     };
     made.set(build, closure);
     return closure;
+  };
+}
+
+function buildBound(
+  t: Tracer,
+  first: BoundVariable,
+  { build, part }: Merging<BoundVariable>,
+): Build {
+  const target = part((path) => path.target);
+  const receiver = part((path) => path.receiver);
+  const args = first.args.map((_, i) => part((path) => path.args[i]));
+  const name = first.name && part((path) => path.name ?? undefined);
+  return (joined, made) => {
+    const bound = {
+      ...first,
+      madeIn: t.builder,
+      target: target(joined, made),
+      receiver: receiver(joined, made),
+      args: args.map((arg) => arg(joined, made)),
+      name: name?.(joined, made) ?? null,
+    };
+    made.set(build, bound);
+    return bound;
+  };
+}
+
+function buildIterator(
+  t: Tracer,
+  first: IteratorVariable,
+  { build, part }: Merging<IteratorVariable>,
+): Build {
+  const over = part((path) => path.over);
+  return (joined, made) => {
+    const merged = over(joined, made) as IteratedVariable;
+    const iterator: IteratorVariable = {
+      ...first,
+      madeIn: t.builder,
+      over: merged,
+      passed: new Set(),
+      // Nothing was put into a collection that is built here.
+      heard: merged === first.over ? first.heard : 0,
+    };
+    made.set(build, iterator);
+    return iterator;
   };
 }

@@ -237,9 +237,25 @@ export class PhiMerger {
         return !this.#isOld(variable);
       case 'class':
         return this.#isInner(variable.prototype);
+      case 'bound':
+      case 'iterator':
+        return variable.madeIn !== undefined && this.#inner.has(variable.madeIn);
+      case 'generator':
+      case 'newPromise':
+        // Can't be built from merged parts: only one that doesn't depend on the path is the same on all.
+        return this.#inner.has(variable.madeIn) && this.#dependsOnPath(variable);
       default:
         return false;
     }
+  }
+
+  /** Returns whether a path computed or created anything that the object refers to. */
+  #dependsOnPath(object: Variable, above: ReadonlySet<Variable> = new Set()): boolean {
+    const within = new Set([...above, object]);
+    return partsOf(object).some((part) => {
+      if (!part || within.has(part)) return false;
+      return this.#isMadeOnPath(part) || this.#dependsOnPath(part, within);
+    });
   }
 
   /**

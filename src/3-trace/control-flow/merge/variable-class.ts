@@ -65,6 +65,16 @@ export function classOf(
       const keys = [...variable.entries.keys()].map(labelOf);
       return `${variable.type} ${keys.join()} ${variable.order ? 'in some order' : ''}${ownClass(variable.own)}`;
     }
+    case 'bound': {
+      const { target, args, name, madeIn } = variable;
+      if (!madeIn || isOld(variable)) return itself();
+      return `bound ${classOf(t, target, isOld)} ${args.length} ${name ? 'named' : ''}`;
+    }
+    case 'iterator': {
+      const { over, what, next, done, passed, position } = variable;
+      if (isOld(variable) || position || passed.size > 0) return itself();
+      return `iterator of ${what} ${next} ${done} ${classOf(t, over, isOld)}`;
+    }
     case 'cell':
       return isOld(variable) ? itself() : 'cell';
     case 'uninitialized':

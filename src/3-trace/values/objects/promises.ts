@@ -11,7 +11,7 @@ export function newPromise(
   by: NewPromiseVariable['by'],
   values: readonly Variable[],
 ): NewPromiseVariable {
-  return { kind: 'newPromise', by, values, sequence: t.promises++ };
+  return { kind: 'newPromise', by, values, madeIn: t.builder, sequence: t.promises++ };
 }
 
 /** Returns the promise of an async function that has returned the value. */
