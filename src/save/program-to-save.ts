@@ -45,14 +45,14 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   let fits = false;
   const saved = entries.flatMap(({ entry, guards }) => {
     const { result, part, subgraph } = entry;
-    const trace = { ...result, name, names, guards };
+    const planned = subgraph?.portable.planned ?? null;
+    const trace = { ...result, name, names, guards, isPlanned: planned !== null };
     const checked = savedGuards(trace, mapper, frames);
     if (!checked) return [];
     fits ||= checked.fits;
     const writer = new EntryWriter(name, trace, mapper);
     if (part.tooSmall)
       throw notSavable(name, 'a graph smaller than minGraphSize, which is not compiled');
-    const planned = subgraph?.portable.planned ?? null;
     if (planned) expectKnownShapes(name, planned.forward.steps);
     return [writer.entry(checked.guards, planned, graphs)];
   });
@@ -66,7 +66,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   }
   const isNew = entries.length === 0;
   const changed = entries.slice(-1).flatMap(({ entry, guards }) => {
-    return failedGuards({ ...entry.result, name, names, guards }, mapper, frames).slice(0, 2);
+    return failedGuards({ ...entry.result, names, guards }, mapper, frames).slice(0, 2);
   });
   throw new CaptureError({
     what: `save: nothing is compiled for ${name || 'the function'}`,
@@ -109,10 +109,10 @@ function documentOf(
     const result = resized.atSizes(frames, sizes);
     if (!result) return null;
     const guards = [...resized.guards, ...result.guards, ...neededNumbers(result)];
-    const trace = { ...result, name, names, guards };
+    const planned = planFor(result, memory, ordered);
+    const trace = { ...result, name, names, guards, isPlanned: planned !== null };
     const checked = savedGuards(trace, mapper, frames);
     if (!checked) return null;
-    const planned = planFor(result, memory, ordered);
     const graphs = new GraphWriter();
     const entry = new EntryWriter(name, trace, mapper).entry(checked.guards, planned, graphs);
     // As stored in a file.

@@ -1,4 +1,5 @@
 import { mapNumber, type SourceNumber } from '../../runtime/entry/number-expr.ts';
+import type { Program } from '../../runtime/program/program.ts';
 import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import type { SavedNumber } from '../../runtime/save/recipe.ts';
 import type { SavedGuard } from '../../runtime/save/saved-guard.ts';
@@ -31,6 +32,9 @@ interface GuardedTrace {
   readonly guards: readonly Guard[];
   readonly sizes: readonly number[];
   readonly inputs: readonly Source[];
+  readonly program: Program;
+  /** Whether the file contains a plan, whose values determine the inputs. */
+  readonly isPlanned: boolean;
   readonly names: SourceNames;
 }
 
@@ -68,7 +72,7 @@ export function savedGuards(
 
 /** Describes the facts about anything but the arguments that a trace relies on, and that don't hold now. */
 export function failedGuards(
-  { guards, sizes, names }: GuardedTrace,
+  { guards, sizes, names }: Pick<GuardedTrace, 'guards' | 'sizes' | 'names'>,
   mapper: SourceMapper,
   frames: readonly Frame[],
 ): string[] {
@@ -125,10 +129,12 @@ function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): Sa
         return { kind: 'same', source: mapper.of(source), other: mapper.of(other), same: false };
       });
     case 'tensor': {
-      // Values of the program already determine this for inputs.
-      const key = sourceKey(guard.source);
-      if (trace.inputs.some((source) => sourceKey(source) === key)) return [];
-      const { kind, dtype, shape, source } = guard;
+      const { kind, dtype, source } = guard;
+      const key = sourceKey(source);
+      const input = trace.inputs.findIndex((each) => sourceKey(each) === key);
+      if (input >= 0 && trace.isPlanned) return [];
+      const { inputs, values } = trace.program;
+      const { shape } = input >= 0 ? values[inputs[input]!]! : guard;
       return [{ kind, source: mapper.of(source), dtype, shape: shape as number[] }];
     }
     case 'identity': {

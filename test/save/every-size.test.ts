@@ -269,3 +269,33 @@ describe.each(modes)('called in $mode', ({ around: calls }) => {
     }
   });
 });
+
+it('a program of sizes alone, in which no op remains, serves every size and no other dtype', async () => {
+  const state = { rows: 0 };
+  const rows = (x: Tensor, y: Tensor) => {
+    state.rows = x.shape[0]!;
+    x.mul(2).sum();
+    return { both: x.shape[0]! * 100 + y.shape[0]!, first: [x.ndim], x };
+  };
+  const captured = toStatic(rows, { fullGraph: true });
+  const make = (n: number, m: number) => [ones([n, 4]), ones([m])] as const;
+  for (const [n, m] of [
+    [3, 4],
+    [5, 3],
+    [3, 4],
+    [5, 3],
+  ] as const)
+    captured(...make(n, m));
+  const program = (await loadProgram(await save(captured))) as LoadedProgram & typeof rows;
+  for (const [n, m] of [
+    [3, 4],
+    [4, 3],
+    [7, 9],
+    [64, 2],
+  ] as const) {
+    expect(bits(program(...make(n, m)))).toEqual(bits(rows(...make(n, m))));
+    expect(program.variables()).toEqual({ 'state.rows': n });
+  }
+  const [x, y] = make(4, 3);
+  expect(() => program(x.to('int32'), y)).toThrow('no program was saved');
+});
