@@ -64,7 +64,7 @@ const { tensor, statement } = fc.letrec<Parts>((tie) => {
       text`if (k > 1) ${s}`,
       text`if (${local}.sum().itemSync() > 0) ${s}`,
       text`for (let i = 0; i < 2; i++) ${s}`,
-      text`note(1);`,
+      text`note([1]);`,
       text`state.last = ${e}; state.n++;`,
       text`noGrad(() => { state.buffer.add_(${e}); });`,
       text`${e}.mul(w0).sum().backward();`,

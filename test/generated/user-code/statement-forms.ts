@@ -21,7 +21,7 @@ export const statementForms: Forms = (text, { e, n, c, s, b, local }) => [
   text`obj[${c} ? "fresh" : "a"] = ${n};`,
   text`obj["k" + Math.trunc(${n})] ??= ${e};`,
   text`delete obj.fresh;`,
-  text`note(${n});`,
+  text`note([${n}]);`,
   text`count.n += ${n}; count.all.push(${n});`,
   text`[n0, m0] = [m0, n0]; n0 ||= 2;`,
   text`obj.list[obj.list.length] = ${e}; if (obj.list.length > 4) obj.list.length = 1;`,

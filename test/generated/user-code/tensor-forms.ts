@@ -16,7 +16,7 @@ export const tensorForms: Forms = (text, { e, n, c, s, local }) => [
   text`(() => { const t = ${e}.mul(1), flat = t.reshape([6]), turned = t.t(); flat.narrow(0, 1, 2).add_(${n}); turned.select(0, 0).mul_(2); return ${c} ? turned.t() : flat.reshape([2, 3]); })()`,
   text`(() => { const t = ${e}.detach().clone(); const rows = t.unbind(0); for (const [i, row] of rows.entries()) row.add_(i + ${n}); return t; })()`,
   text`(() => { const [p, q] = ${e}.chunk(2, 0); return cat([q, p], 0); })()`,
-  text`(() => { const { values: v, indices } = ${e}.max(1, true); return v.add(indices).expand([2, 3]).clone(); })()`,
+  text`(() => { const [v, indices] = ${e}.max(1, true); return v.add(indices).expand([2, 3]).clone(); })()`,
   text`where(${e}.gt(${n}), ${e}, ${local})`,
   text`${e}.to("float64").mul(${n}).to("float32")`,
   text`${e}.mul(Number(${e}.shape.join("").length)).add(${local}.ndim)`,
