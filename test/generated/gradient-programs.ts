@@ -67,7 +67,7 @@ const { tensor, statement } = fc.letrec<Parts>((tie) => {
       local.map((x) => `log.push(${x}.requiresGrad, ${x}.isLeaf, ${x}.grad === null);`),
       fc.constantFrom(
         'w0.grad = null;',
-        'note("here");',
+        'note(["here"]);',
         'y.requiresGrad_();',
         'w1.requiresGrad_(false);',
         'w1.requiresGrad_(true);',

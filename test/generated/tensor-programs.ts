@@ -78,7 +78,7 @@ const { tensor, number, condition, statement } = fc.letrec<Parts>((tie) => {
       fc.tuple(c, n, n).map(([x, y, z]) => `(${x} ? ${y} : ${z})`),
       t.map((x) => `${x}.sum().itemSync()`),
       n.map((x) => `(log.push(${x}), ${x})`),
-      n.map((x) => `note(${x})`),
+      n.map((x) => `note([${x}])`),
       fc
         .tuple(fc.constantFrom('n0', 'obj.a', 'm0', 'box.count'), n)
         .map(([x, y]) => `(${x} = ${y})`),
@@ -139,7 +139,7 @@ const { tensor, number, condition, statement } = fc.letrec<Parts>((tie) => {
         'items.pop();',
         'items.push(t0);',
         'obj.list = [t0, t1];',
-        'note("here");',
+        'note(["here"]);',
         'log.push(box.twice);',
         't1.dispose();',
         '[t0, t1] = [t1, t0];',
