@@ -1,4 +1,5 @@
 import { Dispatch } from '../guards/dispatch.ts';
+import { numberSources } from '../guards/number-expr.ts';
 import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import type { ShapeBounds } from '../guards/shape-bounds.ts';
@@ -110,12 +111,16 @@ export class ResumePoint {
     return undefined;
   }
 
-  /** Notes the booleans for which no entry fits. */
+  /** Notes the booleans and comparisons for which no entry fits. */
   noteChanges(frames: readonly Frame[]): void {
     for (const { guards } of this.#entries) {
       for (const guard of guards.failing(frames)) {
         const isTest = guard.kind === 'truthy' || guard.kind === 'value';
         if (isTest) this.history.noteChange(sourceKey(guard.source));
+        const isComparison = guard.kind === 'number' && typeof guard.value === 'boolean';
+        for (const source of isComparison ? numberSources(guard.expr) : []) {
+          this.history.noteChangingComparison(sourceKey(source));
+        }
       }
     }
   }

@@ -14,6 +14,10 @@ export class NumberHistory {
   readonly #objects = new Map<string, WeakRef<object>>();
   /** Locations whose guarded values have changed, without indices. */
   readonly #changed = new Set<string>();
+  /** Locations of numbers of which the result of a comparison has changed, without indices. */
+  readonly #compared = new Set<string>();
+  /** The elements of arrays that were found to hold a second number, by their location without indices. */
+  readonly #changedElements = new Map<string, Set<string>>();
   readonly #dynamic: Dynamic;
   /** Locations that may hold any number within bounds from the start. */
   readonly bounds: ShapeBounds;
@@ -40,9 +44,12 @@ export class NumberHistory {
 
   /**
    * Whether a number that is not a size is symbolic from now on. `changes`: it is known to differ at the next call.
+   * Of a batch, a board or sparse rewards, a call changes only some numbers: once two elements of arrays at one
+   * location have changed, all of them are symbolic.
    */
   isSymbolic(place: string, value: number, changes = false): boolean {
     if (this.isBounded(place) || this.#differs(place, value)) return true;
+    if (this.#areElementsChanging(place) && !Number.isNaN(value)) return true;
     if (changes && this.#dynamic !== false && !Number.isNaN(value)) return true;
     return this.#dynamic === true && value !== 0 && value !== 1 && !Number.isNaN(value);
   }
@@ -52,12 +59,22 @@ export class NumberHistory {
     if (this.#dynamic !== false) this.#changed.add(siblings(place));
   }
 
+  /** Notes that a comparison of the number at the location, whose result was guarded, has another result. */
+  noteChangingComparison(place: string): void {
+    if (this.#dynamic !== false) this.#compared.add(siblings(place));
+  }
+
   /**
    * Whether a boolean at the location, or at the same one in another element of an array, is known to change: those of
    * a batch all do, but a call changes only some.
    */
   isChangingBoolean(place: string): boolean {
     return this.#changed.size > 0 && this.#changed.has(siblings(place));
+  }
+
+  /** Whether comparisons of the number at the location may change: the result of one has. */
+  hasChangingComparisons(place: string): boolean {
+    return this.#compared.size > 0 && this.#compared.has(siblings(place));
   }
 
   /** Whether an earlier trace has found another object at the location. Records the first one. */
@@ -72,7 +89,22 @@ export class NumberHistory {
     if (this.#dynamic === false || Number.isNaN(value)) return false;
     const first = this.#first.get(place);
     if (first === undefined) this.#first.set(place, value);
-    return first !== undefined && first !== value;
+    const differs = first !== undefined && first !== value;
+    if (differs) this.#noteElement(place);
+    return differs;
+  }
+
+  #noteElement(place: string): void {
+    const key = siblings(place);
+    if (key === place) return;
+    const elements = this.#changedElements.get(key);
+    if (elements) elements.add(place);
+    else this.#changedElements.set(key, new Set([place]));
+  }
+
+  #areElementsChanging(place: string): boolean {
+    if (this.#changedElements.size === 0) return false;
+    return (this.#changedElements.get(siblings(place))?.size ?? 0) > 1;
   }
 }
 

@@ -58,11 +58,10 @@ export class ScalarTable {
     return this.#symbol(this.#add({ kind: 'input', index }, value));
   }
 
-  /** Applies `fn` to numbers, at least one of which is symbolic. */
+  /** Applies `fn` to numbers, at least one of which is symbolic. A comparison is 1 or 0. */
   apply(fn: string, args: readonly (number | SymbolicNumber)[]): SymbolicNumber {
     const ids = args.map((arg) => (typeof arg === 'number' ? this.#constant(arg) : arg.id));
-    const value = scalarFunctions.get(fn)!(...ids.map((id) => this.values[id]!));
-    invariant(typeof value === 'number', `${fn} makes no number`);
+    const value = Number(scalarFunctions.get(fn)!(...ids.map((id) => this.values[id]!)));
     return this.#symbol(this.#add({ kind: 'apply', fn, args: ids }, value));
   }
 
@@ -104,7 +103,7 @@ export class ScalarTable {
     for (const node of this.nodes) {
       if (node.kind === 'input') values.push(inputs[node.index]!);
       else if (node.kind === 'constant') values.push(node.value);
-      else values.push(applied(node.fn, node.args, values) as number);
+      else values.push(Number(applied(node.fn, node.args, values)));
     }
     return values;
   }

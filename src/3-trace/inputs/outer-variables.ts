@@ -51,6 +51,11 @@ export class OuterVariables {
     return variable?.kind === 'constant' && typeof variable.value === 'boolean';
   }
 
+  /** Whether the results of comparisons of the number at the source are known to change. */
+  hasChangingComparisons(source: Source): boolean {
+    return this.#history.hasChangingComparisons(sourceKey(source));
+  }
+
   #variableFor(source: Source, value: unknown): Variable {
     if (value === uninitialized) return { kind: 'uninitialized', source };
     if (typeof value === 'boolean') {

@@ -117,6 +117,8 @@ const comparisons: ReadonlySet<string> = new Set(
   [...scalarFunctions].flatMap(([name, fn]) => (typeof fn(1, 1) === 'boolean' ? [name] : [])),
 );
 
+type Applied = NumberExpr & { readonly kind: 'apply' };
+
 /** JavaScript numbers as seen by one program: keys are plain numbers, other numbers are scalar inputs. */
 export class ProgramNumbers {
   readonly scalars = new ScalarTable();
@@ -154,8 +156,8 @@ export class ProgramNumbers {
   }
 
   /**
-   * Returns the number as an attribute of an op: symbolic unless the sizes determine it; undefined if it contains
-   * a comparison.
+   * Returns the number as an attribute of an op: symbolic unless the sizes determine it; undefined for a
+   * comparison.
    */
   attribute(expr: NumberExpr): number | SymbolicNumber | undefined {
     switch (expr.kind) {
@@ -168,15 +170,18 @@ export class ProgramNumbers {
       case 'size':
         return this.#sizeOf(this.#sizes.reads[expr.index]!);
       case 'apply':
-        return this.#call(expr.fn, expr.args);
+        return comparisons.has(expr.fn) ? undefined : this.#call(expr);
     }
   }
 
-  #call(fn: string, exprs: readonly NumberExpr[]): number | SymbolicNumber | undefined {
-    const args = exprs.map((arg) => this.attribute(arg));
-    if (comparisons.has(fn) || args.includes(undefined)) return undefined;
+  #call({ fn, args: exprs }: Applied): number | SymbolicNumber | undefined {
+    const args = exprs.map((arg, i) => {
+      const isTest = fn === '?:' && i === 0 && arg.kind === 'apply';
+      return isTest ? this.#call(arg) : this.attribute(arg);
+    });
+    if (args.includes(undefined)) return undefined;
     if (args.every((arg) => typeof arg === 'number'))
-      return scalarFunctions.get(fn)!(...args) as number;
+      return Number(scalarFunctions.get(fn)!(...args));
     return this.scalars.apply(fn, args as (number | SymbolicNumber)[]);
   }
 

@@ -2,7 +2,7 @@ import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { numberSources } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { dependsOnBoolean } from '../control-flow/numbers/changing-booleans.ts';
+import { decideChoices, dependsOnBoolean } from '../control-flow/numbers/changing-booleans.ts';
 import { isOfRow } from '../inputs/row-index.ts';
 import { isLength } from '../inputs/symbolic.ts';
 import { expectNoCall, guardNumbers } from '../state/symbolic-guards.ts';
@@ -82,10 +82,10 @@ export class ChangingNumbers {
    */
   #plain(variable: SymbolicVariable): unknown {
     const t = this.#t;
-    const { expr } = variable;
-    expectNoCall(t, expr);
+    expectNoCall(t, variable.expr);
     // A program for each combination of booleans would be too many where few combinations differ in the number.
-    if (dependsOnBoolean(t, expr)) return constantOf(t, variable);
+    if (dependsOnBoolean(t, variable.expr)) return constantOf(t, variable);
+    const expr = decideChoices(t, variable.expr);
     for (const source of t.sizes.decide(expr) ? [] : numberSources(expr)) t.sizes.addKey(source);
     guardNumbers(t, variable);
     return new DeferredNumber(expr);

@@ -1,9 +1,18 @@
 /**
- * Booleans that differ between calls. A number that they choose, or that they are converted to, is computed by each
- * run; any other use of a boolean guards it.
+ * Booleans, and comparisons of numbers, that differ between calls. A number that they choose, or that they are
+ * converted to, is computed by each run; any other use guards them.
  */
 
-import { type NumberExpr, numberSources } from '../../../guards/number-expr.ts';
+import {
+  hasResultSize,
+  type NumberExpr,
+  numberKey,
+  numberSources,
+} from '../../../guards/number-expr.ts';
+import type { Source } from '../../../guards/source.ts';
+import { rootOf } from '../../../guards/source-key.ts';
+import { OwnSet } from '../../../vm/language/primordials.ts';
+import { isLength, isSize } from '../../inputs/symbolic.ts';
 import { guardNumbers } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
@@ -52,6 +61,19 @@ const apply = (fn: string, ...args: readonly NumberExpr[]): NumberExpr => {
 /** Whether a number depends on booleans. */
 export function dependsOnBoolean(t: Tracer, expr: NumberExpr): boolean {
   return [...numberSources(expr)].some((source) => t.variables.isBoolean(source));
+}
+
+const isChosen = (expr: NumberExpr): boolean =>
+  expr.kind === 'apply' && (expr.fn === '?:' || expr.args.some(isChosen));
+
+/** Returns the number as chosen now: guards the comparisons that choose it, for a use that needs its value. */
+export function decideChoices(t: Tracer, expr: NumberExpr): NumberExpr {
+  if (expr.kind !== 'apply' || !isChosen(expr)) return expr;
+  if (expr.fn !== '?:') return apply(expr.fn, ...expr.args.map((arg) => decideChoices(t, arg)));
+  const [test, x, y] = expr.args as [NumberExpr, NumberExpr, NumberExpr];
+  const value = t.numbers.value(test);
+  t.guard(`number ${numberKey(test)}`, { kind: 'number', expr: test, value });
+  return decideChoices(t, value ? x : y);
 }
 
 /** Whether the value is a boolean that each run can compute. */
@@ -143,7 +165,23 @@ function booleanExpr(variable: Primitive): NumberExpr {
 const conditionOf = (t: Tracer, expr: NumberExpr): NumberExpr =>
   expr.kind === 'source' ? expr : bitOf(t, expr)!;
 
-/** Returns a boolean expression as 1 or 0; undefined if it isn't computed from booleans alone. */
+const comparisons: ReadonlySet<string> = new OwnSet(['<', '<=', '>', '>=', '===', '!==']);
+
+/** Whether it compares numbers of the data, which differ between calls: not sizes, and not the clock. */
+function isChangingComparison(t: Tracer, expr: NumberExpr & { readonly kind: 'apply' }): boolean {
+  if (!comparisons.has(expr.fn) || t.rows !== null) return false;
+  const sources = [...numberSources(expr)];
+  if (!sources.some((source) => t.variables.hasChangingComparisons(source))) return false;
+  return !hasResultSize(expr) && sources.every(isOfData);
+}
+
+function isOfData(source: Source): boolean {
+  const { kind } = source;
+  if (kind === 'called' || kind === 'held' || isSize(source) || isLength(source)) return false;
+  return rootOf(source).kind !== 'register';
+}
+
+/** Returns a boolean expression as 1 or 0; undefined if it isn't computed from booleans and comparisons alone. */
 function bitOf(t: Tracer, expr: NumberExpr): NumberExpr | undefined {
   if (expr.kind === 'source') {
     return t.variables.isBoolean(expr.source) ? choice(expr, constant(1), constant(0)) : undefined;
@@ -155,6 +193,7 @@ function bitOf(t: Tracer, expr: NumberExpr): NumberExpr | undefined {
     const bit = bitOf(t, negated);
     return bit && choice(bit, constant(0), constant(1));
   }
+  if (isChangingComparison(t, expr)) return choice(expr, constant(1), constant(0));
   if (expr.fn !== '?:') return undefined;
   const [test, x, y] = expr.args as [NumberExpr, NumberExpr, NumberExpr];
   const [a, b] = [bitOf(t, x), bitOf(t, y)];
