@@ -148,7 +148,7 @@ describe('trace/policy', () => {
       return f.stats().translations;
     });
     // One more for each key.
-    expect(counts).toEqual([4, 5, 6, 7, 8, 9, 10, 10, 10, 10]);
+    expect(counts).toEqual([5, 6, 7, 8, 9, 10, 10, 10, 10, 10]);
     expect(f.stats().fallbacks).toMatchObject([{ why: expect.stringContaining('no tensor op') }]);
   });
 

@@ -3,13 +3,13 @@
 import { textCall } from '../control-flow/numbers/text.ts';
 import { orRaise } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf, typeOf } from '../state/value-guards.ts';
+import { constantOf, expectFewTexts, expectNoneFromBreak, typeOf } from '../state/value-guards.ts';
 import { deferCall } from '../values/numbers.ts';
 import { isPrimitiveVariable, withPrimitives } from '../values/to-primitive.ts';
 import { typedArrayMade } from '../values/typed-arrays.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textBreak } from '../variables/text.ts';
-import { known, newArray, type Variable } from '../variables/variable.ts';
+import { known, newArray, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { arraySearchBuiltins } from './array-search.ts';
 import { arrayBuiltins } from './arrays.ts';
 import { bufferBuiltins } from './buffers.ts';
@@ -91,6 +91,11 @@ function ofPrimitives(
   for (const given of [receiver, ...args]) {
     if (given.kind === 'scalar') throw numberNeeded(given, `is passed to ${fn.name}()`);
     if (given.kind === 'text') throw textBreak(given, `is passed to ${fn.name}()`);
+  }
+  const isOfPrimitive = isPrimitiveVariable(receiver) && receiver !== undefinedVariable;
+  if (isOfPrimitive || fn === String) {
+    expectNoneFromBreak(t, [receiver, ...args]);
+    expectFewTexts(t, [receiver, ...args]);
   }
   const self = isPrimitiveVariable(receiver) ? constantOf(t, receiver) : undefined;
   const values = args.map((arg) => constantOf(t, arg));

@@ -5,6 +5,7 @@
 import { isPlainArray, isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { factsRollback } from '../state/rollback.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { guardIdentity } from '../state/value-guards.ts';
 import { arrayElements } from '../values/arrays.ts';
@@ -158,6 +159,7 @@ function trial(
   body: (values: readonly unknown[]) => unknown,
 ): void {
   const given = operands.map(specialized);
+  const rollBack = factsRollback(t);
   try {
     t.attempt(() => {
       if (given.every((each) => isCopied(t, each)) && isPristine(t, 'array')) {
@@ -168,6 +170,7 @@ function trial(
     });
   } catch (error) {
     if (!(error instanceof GraphBreak)) throw error;
+    rollBack();
   }
 }
 

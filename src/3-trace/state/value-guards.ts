@@ -58,19 +58,42 @@ function changingNumber(): GraphBreak {
 }
 
 /**
- * Breaks the graph before a changing number is converted to text, once several of its values have had an entry:
- * each further value would be traced again. Sizes and numbers chosen by booleans are exempt: they have few values, and
- * the texts of sizes are used as keys.
+ * Breaks the graph before a changing number is converted to text, or such text to another, once several values have
+ * had an entry: each further value would be traced again. Sizes and numbers chosen by booleans are exempt: they have
+ * few values, and the texts of sizes are used as keys.
  */
 export function expectFewTexts(t: Tracer, values: readonly Variable[]): void {
   if (!t.numbersAreVolatile || t.control.policy === 'always') return;
-  const isChanging = (variable: Variable) =>
+  const isNumber = (variable: Variable) =>
     variable.kind === 'symbolic' &&
     typeof variable.value === 'number' &&
     !isOfSizes(variable) &&
     !isOfBooleans(t, variable);
-  if (values.some(isChanging)) throw changingNumber();
+  if (values.some((given) => isNumber(given) || isTextFromBreak(given))) throw changingNumber();
 }
+
+/**
+ * Breaks the graph at an operation on a number or text that came out of a graph break, which differs from run to run:
+ * while the graph is still empty, it is computed natively, so that no entry depends on it.
+ */
+export function expectNoneFromBreak(t: Tracer, values: readonly Variable[]): void {
+  if (t.builder.opCount > 0 || t.control.policy === 'always') return;
+  const isFromBreak = (variable: Variable) =>
+    isTextFromBreak(variable) ||
+    (variable.kind === 'symbolic' ? comesFromBreak(t, variable) : isNumberFromBreak(variable));
+  if (values.some(isFromBreak))
+    throw new GraphBreak('host-value', 'a number read since the last graph');
+}
+
+const isNumberFromBreak = (variable: Variable): boolean =>
+  variable.kind === 'constant' &&
+  typeof variable.value === 'number' &&
+  sourceOf(variable)?.kind === 'register';
+
+const isTextFromBreak = (variable: Variable): boolean =>
+  variable.kind === 'constant' &&
+  typeof variable.value === 'string' &&
+  sourceOf(variable)?.kind === 'register';
 
 /** Returns whether the value is truthy. */
 export function truthiness(t: Tracer, given: Variable): boolean {

@@ -16,7 +16,7 @@ import { writtenAbove, writtenThere } from '../heap/written-above.ts';
 import { expectNoStack } from '../state/exceptions.ts';
 import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf, guardIdentity } from '../state/value-guards.ts';
+import { constantOf, guardIdentity, typeOf } from '../state/value-guards.ts';
 import { type BuiltinVariable, builtinPrototype } from '../variables/builtin-prototypes.ts';
 import type { ClassVariable } from '../variables/function-variables.ts';
 import { kindName } from '../variables/kind-names.ts';
@@ -87,13 +87,17 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       if (key === 'length') return boundLength(t, base, readProperty(t, base.target, key));
       return inheritedByBuiltin(t, base, key);
     case 'constant': {
-      const value = constantOf(t, base);
+      const { value } = base;
+      if (typeof value === 'string' && (key === 'length' || /^\d+$/.test(key)))
+        return known((constantOf(t, base) as string)[key as 'length']);
       // null and undefined throw: the native step produces the right message.
-      if (value === null || value === undefined)
+      if (value === null || value === undefined) {
+        constantOf(t, base);
         throw new GraphBreak('throw', `${key} of ${value}`);
-      return typeof value === 'string' && (key === 'length' || /^\d+$/.test(key))
-        ? known(value[key as 'length'])
-        : inherited(t, Object.getPrototypeOf(value) as object, key, base);
+      }
+      // What it inherits depends on its type alone.
+      typeOf(t, base);
+      return inherited(t, Object.getPrototypeOf(value) as object, key, base);
     }
     default:
   }

@@ -4,7 +4,12 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { textOfAll } from '../control-flow/numbers/text.ts';
 import { Raised, typeError } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf, isNullish } from '../state/value-guards.ts';
+import {
+  constantOf,
+  expectFewTexts,
+  expectNoneFromBreak,
+  isNullish,
+} from '../state/value-guards.ts';
 import { kindName } from '../variables/kind-names.ts';
 import { specialized } from '../variables/unions.ts';
 import { known, type Variable } from '../variables/variable.ts';
@@ -107,6 +112,8 @@ export function textOfPrimitives(t: Tracer, pieces: readonly Variable[]): Variab
 
 /** `ToString` of a primitive. */
 export function textOfPrimitive(t: Tracer, primitive: Variable): string {
+  expectNoneFromBreak(t, [primitive]);
+  expectFewTexts(t, [primitive]);
   const value = constantOf(t, primitive);
   if (typeof value === 'symbol') {
     throw typeError(t, 'Cannot convert a Symbol value to a string');

@@ -6,14 +6,13 @@ import { growableIn } from '../../control-flow/lists/growable-array.ts';
 import { ask, typeOfUnion } from '../../control-flow/merge/union-operators.ts';
 import { scalarBinary, scalarUnary } from '../../control-flow/numbers/scalars.ts';
 import { concatenated, textOfAll } from '../../control-flow/numbers/text.ts';
-import { comesFromBreak } from '../../inputs/symbolic.ts';
 import { orRaise } from '../../state/exceptions.ts';
 import { guardNumbers } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
   constantOf,
   expectFewTexts,
-  sourceOf,
+  expectNoneFromBreak,
   truthiness,
   typeOf,
 } from '../../state/value-guards.ts';
@@ -177,26 +176,13 @@ function textBinary(
 
 const unaryNames = { '-': 'negate', '+': 'Number', '~': '~' } as const;
 
-/**
- * Returns a primitive operand. A number that came out of a graph break differs from run to run: while the graph is
- * still empty, it is computed natively, so that no entry depends on it. If the graph may not break, it is a parameter
- * of a generator.
- */
+/** Returns a primitive operand. If the graph may not break, a number from a break is a parameter of a generator. */
 function hostNumber(t: Tracer, variable: Variable): Primitive {
   if (variable.kind === 'constant' && typeof variable.value === 'symbol') {
     throw new GraphBreak('throw', 'a symbol is computed on');
   }
-  const mayBreak = t.builder.opCount === 0 && t.control.policy !== 'always';
-  if (mayBreak && isNumberFromBreak(t, variable)) {
-    throw new GraphBreak('host-value', 'a number read since the last graph');
-  }
+  expectNoneFromBreak(t, [variable]);
   return constantOf(t, variable) as Primitive;
-}
-
-function isNumberFromBreak(t: Tracer, variable: Variable): boolean {
-  if (variable.kind === 'symbolic') return comesFromBreak(t, variable);
-  const fromBreak = sourceOf(variable)?.kind === 'register';
-  return fromBreak && variable.kind === 'constant' && typeof variable.value === 'number';
 }
 
 /** Adds a known number to a counter without reading the counter's value. */
