@@ -1,7 +1,7 @@
 import { deviceNames } from '../../runtime/device/current.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { didYouMean, expectArguments } from '../../runtime/options/expect-options.ts';
-import { anObject, flag } from '../../runtime/options/option-kinds.ts';
+import { anObject, flag, that } from '../../runtime/options/option-kinds.ts';
 import { withDefaults } from '../../runtime/options/with-defaults.ts';
 
 /**
@@ -163,6 +163,8 @@ export type MemoryPreset = keyof typeof memoryPresets;
 /** A preset's name, or switches and a budget. By default all switches are on, and time is preferred. */
 export type MemoryChoice = MemoryPreset | Partial<MemoryOptions>;
 
+const masksKind = that("true, false or 'bits'", (own) => own === 'bits' || flag.accepts(own));
+
 /** Names of the individual clean-up switches. */
 export const memorySwitches = Object.keys(allOn).filter(
   (name): name is keyof MemorySwitches =>
@@ -181,9 +183,10 @@ export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
   expectArguments('toStatic', { memory: choice }, { memory: anObject });
   for (const [name, value] of Object.entries(choice)) {
     if (!Object.hasOwn(allOn, name)) throw unknownChoice(name, 'switch', Object.keys(allOn));
+    const kind = name === 'savedMasks' ? masksKind : flag;
     const isSwitch = typeof allOn[name as keyof MemoryOptions] === 'boolean';
     if (isSwitch && value !== undefined)
-      expectArguments('toStatic: memory', { [name]: value }, { [name]: flag });
+      expectArguments('toStatic: memory', { [name]: value }, { [name]: kind });
   }
   const { budget = null, prefer = 'time', savedDtype = null, offload = null } = choice;
   if (prefer !== 'time' && prefer !== 'bytes') throw noPreference(prefer);

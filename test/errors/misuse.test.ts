@@ -150,6 +150,10 @@ const misuses: Readonly<Record<string, readonly [call: () => unknown, message: R
     () => toStatic((x: Tensor) => x, { memory: { slices: 'no' as Any } }),
     /toStatic: memory: slices has a wrong value/,
   ],
+  'masks of no known form': [
+    () => toStatic((x: Tensor) => x, { memory: { savedMasks: 'bytes' as Any } }),
+    /savedMasks has a wrong value\n.*\n.*true, false or 'bits'/,
+  ],
   'a pass that is a number': [
     () => toStatic((x: Tensor) => x, { passes: { slices: 0 as Any } }),
     /toStatic: passes: slices has a wrong value/,
