@@ -1,5 +1,6 @@
 import { type LostHistory, losingHistory } from '../../runtime/autograd/lost-history.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
+import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -56,14 +57,21 @@ export function losingOutputs(
 }
 
 /**
- * Returns the indices of the inputs and of the other outputs that an output may depend on; what is written in
- * place may be part of it.
+ * Returns the indices of the inputs and of the other outputs that an output may depend on, also by writes in place
+ * to memory that it was computed from. Other writes, such as those that add to the gradients of leaves, don't count.
  */
 function behind({ ops, inputs, outputs }: Program, output: number) {
-  const found = new Set([outputs[output]!]);
+  const groups = new ValueGroups(ops, 'memory');
+  const found = new Set<ValueId>();
+  const reached = new Set<ValueId>();
+  const add = (id: ValueId) => {
+    found.add(id);
+    reached.add(groups.of(id));
+  };
+  add(outputs[output]!);
   for (const op of [...ops].reverse()) {
-    const leads = op.outputs.some((id) => found.has(id)) || writtenOperands(op).length > 0;
-    if (leads) for (const id of op.inputs) found.add(id);
+    const writes = writtenOperands(op).some((i) => reached.has(groups.of(op.inputs[i]!)));
+    if (writes || op.outputs.some((id) => found.has(id))) for (const id of op.inputs) add(id);
   }
   const indices = (ids: readonly ValueId[]) => ids.flatMap((id, i) => (found.has(id) ? [i] : []));
   return { inputs: indices(inputs), outputs: indices(outputs) };

@@ -126,6 +126,8 @@ describe('trace/writes that gradients flow through', () => {
   });
 
   it('over a value that backward needs: of the leaves that it leads to, and of no others', () => {
+    const other = weights([3], 2);
+    other.grad = zeros([3]);
     const histories: Record<string, (x: Tensor, w: Tensor) => Tensor> = {
       overwritten: (x, w) => {
         const y = x.mul(w);
@@ -137,8 +139,20 @@ describe('trace/writes that gradients flow through', () => {
         y.sum().backward();
         return y;
       },
+      'freed, after a sum of gradients in place': (x, w) => {
+        const y = x.mul(w);
+        other.sum().backward();
+        y.sum().backward();
+        return y;
+      },
+      'freed, with a write to a view': (x, w) => {
+        const y = x.mul(2);
+        y.narrow(0, 1, 1).copy_(w.narrow(0, 0, 1));
+        const z = y.mul(w);
+        z.sum().backward();
+        return y;
+      },
     };
-    const other = weights([3], 2);
     for (const fn of Object.values(histories)) {
       const outcomes = (run: typeof fn) =>
         [(w: Tensor) => [w], (w: Tensor) => [other, w], () => [other]].map((wanted) => {
