@@ -5,6 +5,7 @@ import { expect, it, vi } from 'vitest';
 import { withCaptureSession } from '../../src/1-capture/capture.ts';
 import { FullGraphError, type ToStaticOptions, toStatic } from '../../src/index.ts';
 import { runs } from './runs.ts';
+import { combinedOptions } from './training/options.ts';
 import { runSession } from './training/run-session.ts';
 import { type Session, sessions } from './training/session.ts';
 
@@ -49,13 +50,19 @@ function check(session: Session, options: ToStaticOptions): boolean {
   throw new Error(`step ${at} is\n${around(own)}\nnot\n${around(other)}`);
 }
 
+const one = fc.constantFrom(...modes);
+
 /** How many sessions a short run has, and the share of them that may be refused as one program. */
 const cases = {
-  'training sessions': { chosen: sessions, usually: 10, mayRefuse: 0.1 },
+  'training sessions': { chosen: sessions, usually: 10, mayRefuse: 0.1, options: one },
+  'training sessions with many options at once': {
+    ...{ chosen: sessions, usually: 20, mayRefuse: 0.25, options: combinedOptions },
+  },
   'training sessions of random trees of modules': {
     chosen: sessions.map((session): Session => ({ ...session, net: 'tree' })),
     usually: 4,
     mayRefuse: 0.25,
+    options: one,
   },
 };
 
@@ -64,10 +71,10 @@ it.each(Object.entries(cases))(
   {
     timeout: 3_600_000,
   },
-  (_name, { chosen, usually, mayRefuse }) => {
+  (_name, { chosen, usually, mayRefuse, options: givenOptions }) => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
     const count = { compared: 0, refused: 0 };
-    const property = fc.property(chosen, fc.constantFrom(...modes), (session, options) => {
+    const property = fc.property(chosen, givenOptions, (session, options) => {
       count[check(session, options) ? 'compared' : 'refused']++;
     });
     withCaptureSession(() => fc.assert(property, runs(usually)));
