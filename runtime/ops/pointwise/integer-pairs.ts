@@ -54,13 +54,11 @@ function ofIntegers(name: string, fn: (typeof names)[number], ofBools: boolean) 
     naming(name, () => {
       expectTensors(name, x);
       expectOperand(name, y);
+      expectIntegers(name, ofBools, x);
+      if (isNumber(y)) expectWhole(name, 'other', y);
       return tidy(() => {
-        if (isNumber(y)) {
-          expectWhole(name, 'other', y);
-          expectIntegers(name, ofBools, x);
-        }
         const other = isNumber(y) ? fullLike(x, y, { shape: [], dtype: joinedBy(x.dtype, y) }) : y;
-        expectIntegers(name, ofBools, x, other);
+        expectIntegers(name, ofBools, other);
         const dtype = promote(x.dtype, other.dtype);
         const shape = broadcastShapes(x.shape, other.shape, name);
         const operands = [x, other].map((own) => expand(cast(own, dtype), shape));
