@@ -17,7 +17,7 @@ export type NestedArray<V extends number | boolean = number | boolean> =
   | V
   | readonly NestedArray<V>[];
 
-/** What `tensor` takes; the clamped bytes are those of an image in a page. */
+/** The data that `tensor` takes; the clamped bytes are those of an image in a page. */
 export type TensorData = NestedArray | TypedArray | Uint8ClampedArray;
 
 export interface TensorOptions<D extends DType = DType> extends CreateOptions<D> {

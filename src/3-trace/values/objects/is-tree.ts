@@ -53,7 +53,7 @@ function isOuterTree(value: unknown, around: ReadonlySet<object>): boolean {
   );
 }
 
-/** Objects made by `JSON.rawJSON`, which stand for their text; not in Node 20. */
+/** Objects that `JSON.rawJSON` has made, which print as their text; not in Node 20. */
 const isRawJson: (value: object) => boolean = Reflect.get(JSON, 'isRawJSON') ?? (() => false);
 
 const isBoxed = (value: object): boolean =>
