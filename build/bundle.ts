@@ -67,7 +67,9 @@ const chunkOf: Readonly<Record<string, string>> = {
 const libraryChunk = (id: string): string => {
   if (id.includes('/runtime/optim/')) return 'optimizers';
   if (id.includes('/runtime/nn/')) return 'layers';
-  const isFunction = /\/runtime\/(?:functional|ops\/(?!families)[\w-]+)\//.test(id);
+  const isFunction = /\/runtime\/(?:functional\/|backward\/grad\.|ops\/(?!families)[\w-]+\/)/.test(
+    id,
+  );
   return isFunction ? 'functional' : onDemand;
 };
 
