@@ -64,6 +64,7 @@ export {
   asTensor,
   isTensor,
   type NestedArray,
+  type TensorData,
   type TensorOptions,
   tensor,
 } from './ops/core/create.ts';

@@ -1,6 +1,7 @@
+import { expectSync } from '../options/expect-arguments.ts';
+
 let enabled = true;
 
-import { expectSync } from '../options/expect-arguments.ts';
 export function gradEnabled(): boolean {
   return enabled;
 }

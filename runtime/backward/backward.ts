@@ -39,18 +39,19 @@ const backwardKinds: OptionKinds<BackwardOptions> = {
 
 /**
  * Adds the gradient of `output` to `.grad` of every leaf that requires one. `gradient` has the shape of `output`
- * and may be omitted for a single element. Frees the graph's saved values unless `retainGraph`. Throws
- * AutogradError for a tensor without a graph or one that was already differentiated.
+ * and may be omitted for a single element: `backward(loss, { retainGraph: true })`. Frees the graph's saved values
+ * unless `retainGraph`. Throws AutogradError for a tensor without a graph or one that was already differentiated.
  */
 export function backward(
   output: Tensor,
-  gradient: Tensor | null = null,
-  options: BackwardOptions = {},
+  gradient?: Tensor | null | BackwardOptions,
+  options?: BackwardOptions,
 ): void {
-  expectOptions('backward', options, backwardKinds);
-  const wanted = wantedBy('backward', options.inputs);
-  const root = rootOf('backward', output, gradient);
-  runBackward([root], accumulating(options, wanted));
+  const [own, given] = operandsOf(gradient, options);
+  expectOptions('backward', given, backwardKinds);
+  const wanted = wantedBy('backward', given.inputs);
+  const root = rootOf('backward', output, own);
+  runBackward([root], accumulating(given, wanted));
 }
 
 /**
@@ -59,13 +60,30 @@ export function backward(
  */
 export async function backwardAsync(
   output: Tensor,
-  gradient: Tensor | null = null,
-  options: BackwardOptions = {},
+  gradient?: Tensor | null | BackwardOptions,
+  options?: BackwardOptions,
 ): Promise<void> {
-  expectOptions('backwardAsync', options, backwardKinds);
-  const wanted = wantedBy('backwardAsync', options.inputs);
-  const root = rootOf('backwardAsync', output, gradient);
-  await runBackwardAsync([root], accumulating(options, wanted));
+  const [own, given] = operandsOf(gradient, options);
+  expectOptions('backwardAsync', given, backwardKinds);
+  const wanted = wantedBy('backwardAsync', given.inputs);
+  const root = rootOf('backwardAsync', output, own);
+  await runBackwardAsync([root], accumulating(given, wanted));
+}
+
+/** The gradient and the options, which may be the only argument. */
+function operandsOf(
+  gradient: Tensor | null | BackwardOptions = null,
+  options?: BackwardOptions,
+): readonly [Tensor | null, BackwardOptions] {
+  const isOnly = options === undefined && isPlain(gradient);
+  if (isOnly) return [null, gradient];
+  return [gradient as Tensor | null, options === undefined ? {} : options];
+}
+
+function isPlain(value: unknown): value is BackwardOptions {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function rootOf(use: string, output: Tensor, gradient: Tensor | null) {

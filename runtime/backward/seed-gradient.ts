@@ -30,7 +30,7 @@ function checked(use: string, output: Tensor, given: unknown): Tensor {
       what: `${use}: the initial gradient is not a tensor`,
       given: typeof given === 'object' ? 'an object' : `${typeof given} ${String(given)}`,
       expected: 'a tensor first, and options after it',
-      remedy: `of a single element leave it out: ${use}(undefined, { retainGraph: true })`,
+      remedy: 'leave it out for a single element: loss.backward({ retainGraph: true })',
     });
   }
   const gradient = given;

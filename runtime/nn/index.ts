@@ -147,7 +147,7 @@ export {
   MaxUnpool3d,
 } from './pooling.ts';
 export { GRU, LSTM, type LSTMOptions, type RecurrentOptions, RNN } from './recurrent.ts';
-export type { RecurrentCell } from './recurrent-cells.ts';
+export type { MemoryCell, RecurrentCell } from './recurrent-cells.ts';
 export {
   type CellOptions,
   type CellState,

@@ -109,7 +109,7 @@ export interface BackwardPart {
    * allocates less.
    */
   readonly plan: Plan;
-  /** Keeps the saved values, for `backward(undefined, { retainGraph: true })`. */
+  /** Keeps the saved values, for `backward({ retainGraph: true })`. */
   readonly retainingPlan: Plan;
   readonly saved: SavedValues;
   /** The backward input with the gradient of each forward output and, in a region, operand; see JointProgram. */

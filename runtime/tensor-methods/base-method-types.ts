@@ -11,8 +11,10 @@ import type { TransferTarget } from './transfer.ts';
 export interface BaseMethods<D extends DType> {
   /** Adds the gradient of this tensor to the `.grad` of each leaf it was computed from. */
   backward(gradient?: Tensor | null, options?: BackwardOptions): void;
+  backward(options: BackwardOptions): void;
   /** Like `backward`, but waits for gradients that move from a GPU to leaves on another device. */
   backwardAsync(gradient?: Tensor | null, options?: BackwardOptions): Promise<void>;
+  backwardAsync(options: BackwardOptions): Promise<void>;
   /** Registers a hook that receives, and may replace, the gradient of this tensor in every backward that reaches it. */
   registerHook(hook: GradHook): HookHandle;
   /** Lets backward fill `.grad` of this result too; the gradient is disposed with the result. */

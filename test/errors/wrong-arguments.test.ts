@@ -37,6 +37,8 @@ const internal = new Set([
   ...['constructor', 'forward', 'stateName', 'shorten', 'newCell', 'forwardAlone', 'project'],
   ...['withExtra', 'heads', 'weights', 'attendMemory', 'factors', 'update', 'check', 'spread'],
   ...['rate', 'height', 'between', 'variance', 'add', 'stepOne', 'newState', 'extendState'],
+  ...['average', 'part', 'expectOneGroup', 'valueAfter', 'minimize', 'nextDirection', 'search'],
+  ...['move'],
 ]);
 
 /** Methods that find entries as those of arrays and Maps do. */

@@ -106,10 +106,36 @@ const onVolumes: Make = (choices) => {
     new nn.Dropout3d(0.2),
     new nn.AvgPool3d(2, { stride: 1 }),
     new nn.AdaptiveAvgPool3d(3),
+    new nn.ConvTranspose3d(4, 4, 2),
+    new nn.AdaptiveMaxPool3d([2, 3, 3]),
   ];
   const first = new nn.Conv3d(2, 4, choices.of([2, 3]), { padding: choices.of([0, 1]) });
   const count = choices.of([2, 4, 8]);
   return chain(first, layers, () => randn([count, 2, 5, 6, 6]));
+};
+
+/** Maxima of a convolution, put back where they were. */
+const unpooled: Make = (choices) => {
+  const [count, size] = [choices.of([2, 4, 8]), choices.of([8, 12])];
+  const options = { returnIndices: true } as const;
+  const lines = [new nn.MaxPool1d(2, options), new nn.MaxUnpool1d(2)] as const;
+  const planes = [new nn.MaxPool2d(2, options), new nn.MaxUnpool2d(2)] as const;
+  const volumes = [new nn.MaxPool3d(2, options), new nn.MaxUnpool3d(2)] as const;
+  const [first, last] = [new nn.Conv1d(2, 4, 3, { padding: 1 }), new nn.Conv1d(4, 4, 1)];
+  const forward = (given: Tensor) => {
+    const x = first.forward(given);
+    const [most, at] = lines[0].forward(x);
+    const [widest, inPlane] = planes[0].forward(x.reshape([count, 1, 4, size]));
+    const [largest, inVolume] = volumes[0].forward(x.reshape([count, 1, 2, 2, size]));
+    const back = [
+      lines[1].forward(most, at),
+      planes[1].forward(widest, inPlane).reshape(x.shape),
+      volumes[1].forward(largest, inVolume).reshape(x.shape),
+    ];
+    return last.forward(back.reduce((sum, each) => sum.add(each)));
+  };
+  const modules = [first, ...lines, ...planes, ...volumes, last];
+  return { modules, input: () => [randn([count, 2, size])], forward };
 };
 
 /** The sum of all losses of the rows of a layer, added to the rows. */
@@ -129,13 +155,14 @@ const losses: Make = (choices) => {
   const ofSigns = [new nn.SoftMarginLoss(options), new nn.HingeEmbeddingLoss(options)];
   const ofShares = [new nn.BCELoss(options), new nn.KLDivLoss(options)];
   const ofLabels = [new nn.CrossEntropyLoss(options), new nn.MultiMarginLoss(options)];
+  const ofSeveral = new nn.MultiLabelMarginLoss(options);
   const nll = new nn.NLLLoss(options);
   const gaussian = new nn.GaussianNLLLoss(options);
   const cosine = new nn.CosineEmbeddingLoss(options);
   const ranking = new nn.MarginRankingLoss(options);
   const triplet = new nn.TripletMarginLoss(options);
   const [similarity, distance] = [new nn.CosineSimilarity(1), new nn.PairwiseDistance()];
-  const forward = (x: Tensor, other: Tensor, labels: Tensor): Tensor => {
+  const forward = (x: Tensor, other: Tensor, labels: Tensor, several: Tensor): Tensor => {
     const y = first.forward(x);
     const share = other.sigmoid();
     const signs = other.ge(0).to('float32').mul(2).sub(1);
@@ -144,6 +171,7 @@ const losses: Make = (choices) => {
       ...ofSigns.map((loss) => loss.forward(y, signs)),
       ...ofShares.map((loss) => loss.forward(y.sigmoid(), share)),
       ...ofLabels.map((loss) => loss.forward(y, labels)),
+      ofSeveral.forward(y, several),
       nll.forward(y.logSoftmax(1), labels),
       gaussian.forward(y, other, share),
       cosine.forward(y, other, signs.select(1, 0)),
@@ -154,13 +182,26 @@ const losses: Make = (choices) => {
     ];
     return y.add(terms.reduce((sum, term) => sum.add(term)).mul(0.01));
   };
-  const modules = [first, ...ofNumbers, ...ofSigns, ...ofShares, ...ofLabels, nll];
+  const modules = [first, ...ofNumbers, ...ofSigns, ...ofShares, ...ofLabels, ofSeveral, nll];
   return {
     modules: [...modules, gaussian, cosine, ranking, triplet, similarity, distance],
-    input: () => [randn([rows, 12]), randn([rows, width]), labelsOf(rows, width)],
+    input: () => [
+      ...[randn([rows, 12]), randn([rows, width]), labelsOf(rows, width)],
+      twoLabelsOf(rows, width),
+    ],
     forward,
   };
 };
+
+/** Two labels a row, and no more. */
+const twoLabelsOf = (rows: number, classes: number): Tensor =>
+  tensor(
+    Int32Array.from({ length: rows * classes }, (_, i) => {
+      const [row, place] = [Math.floor(i / classes), i % classes];
+      return place < 2 ? (row * 3 + place) % classes : -1;
+    }),
+    { shape: [rows, classes] },
+  );
 
 const labelsOf = (rows: number, classes: number): Tensor =>
   tensor(Int32Array.from({ length: rows }, (_, i) => (i * 5) % classes));
@@ -266,6 +307,7 @@ export const families: Readonly<Record<string, Make>> = {
   'layers on planes': onPlanes,
   'layers that rearrange': rearranged,
   'layers on volumes': onVolumes,
+  'pooling and its inverse': unpooled,
   losses,
   CTCLoss: ctc,
   EmbeddingBag: bags,

@@ -4,6 +4,7 @@ import { expectHistory, placesOf } from '../../../runtime/backward/backward.ts';
 import { runBackward } from '../../../runtime/backward/engine.ts';
 import { seedGradient } from '../../../runtime/backward/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { isPlainObject } from '../../guards/plain.ts';
 import { gradientNames } from '../../regions/names.ts';
 import { noteRequest } from '../control-flow/loops/earlier-iterations.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
@@ -17,7 +18,7 @@ import { readProperty } from '../values/properties.ts';
 import { readTensorProperty } from '../values/tensor-properties.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { specialized } from '../variables/unions.ts';
-import { undefinedVariable, type Variable } from '../variables/variable.ts';
+import { prototypeOf, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { accumulate } from './accumulate.ts';
 import { expectTensor } from './expect-tensor.ts';
 import { watched, watchFreed } from './follow-backward.ts';
@@ -41,8 +42,9 @@ export function traceBackward(
 function backwardInTrace(
   t: Tracer,
   receiver: Variable | undefined,
-  [gradient, options]: readonly Variable[],
+  args: readonly Variable[],
 ): Variable {
+  const [gradient, options] = isOnlyOptions(t, args) ? [undefined, args[0]] : args;
   const root = expectTensor(receiver, 'backward');
   const flags = flagsOf(t, 'backward', options, ['createGraph', 'retainGraph'], ['inputs']);
   const { createGraph = false, retainGraph = createGraph } = flags;
@@ -81,6 +83,14 @@ function backwardInTrace(
   const leaves = followRetaining(t, [loss], [loss, seed, inputs], run);
   for (const [leaf, sum] of leaves) accumulate(t, t.result(leaf), sum, { first, createGraph });
   return undefinedVariable;
+}
+
+/** Whether the only argument is a plain object. */
+function isOnlyOptions(t: Tracer, [first, second]: readonly Variable[]): boolean {
+  if (!first || (second && !isUndefined(t, second))) return false;
+  const given = specialized(first);
+  if (given.kind === 'newObject') return !prototypeOf(given);
+  return given.kind === 'object' && isPlainObject(given.value);
 }
 
 /** Returns the tensors of `{ inputs }`; null for all leaves. Op results among them retain their gradients. */

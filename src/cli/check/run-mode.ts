@@ -112,7 +112,7 @@ function isVerdict(error: unknown): error is Error {
 function errorOfBackward(tensor: Tensor): unknown {
   if (!gradEnabled() || !tensor.requiresGrad || !tensor.gradEdge) return null;
   try {
-    tensor.sum().backward(undefined, { retainGraph: true });
+    tensor.sum().backward({ retainGraph: true });
     return null;
   } catch (error) {
     if (isVerdict(error)) throw error;

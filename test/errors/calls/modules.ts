@@ -257,6 +257,7 @@ export const methodsOfObjects: Readonly<Record<string, string>> = {
   'Optimizer.addParamGroup': 'sgd, { params: [leaf], lr: 0.1 }',
   'Optimizer.loadStateDict': 'sgd, sgd.stateDict()',
   'Optimizer.step': 'sgd, () => null',
+  'AveragedModel.updateParameters': 'new optim.AveragedModel(lin), lin',
   'LRScheduler.loadStateDict': 'new optim.StepLR(sgd, 2), new optim.StepLR(sgd, 2).stateDict()',
   'ReduceLROnPlateau.step': 'new optim.ReduceLROnPlateau(sgd), 1',
   'ReduceLROnPlateau.loadStateDict':
