@@ -3,7 +3,7 @@
 import { textCall } from '../control-flow/numbers/text.ts';
 import { orRaise } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf, expectFewTexts, expectNoneFromBreak, typeOf } from '../state/value-guards.ts';
+import { constantOf, expectFewTexts, typeOf } from '../state/value-guards.ts';
 import { deferCall } from '../values/numbers.ts';
 import { isPrimitiveVariable, withPrimitives } from '../values/to-primitive.ts';
 import { typedArrayMade } from '../values/typed-arrays.ts';
@@ -93,10 +93,7 @@ function ofPrimitives(
     if (given.kind === 'text') throw textBreak(given, `is passed to ${fn.name}()`);
   }
   const isOfPrimitive = isPrimitiveVariable(receiver) && receiver !== undefinedVariable;
-  if (isOfPrimitive || fn === String) {
-    expectNoneFromBreak(t, [receiver, ...args]);
-    expectFewTexts(t, [receiver, ...args]);
-  }
+  if (isOfPrimitive || fn === String) expectFewTexts(t, [receiver, ...args]);
   const self = isPrimitiveVariable(receiver) ? constantOf(t, receiver) : undefined;
   const values = args.map((arg) => constantOf(t, arg));
   return variableOf(orRaise(t, () => Reflect.apply(fn as AnyFunction, self, values)));

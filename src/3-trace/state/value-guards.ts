@@ -63,13 +63,13 @@ function changingNumber(): GraphBreak {
  * few values, and the texts of sizes are used as keys.
  */
 export function expectFewTexts(t: Tracer, values: readonly Variable[]): void {
+  expectNoneFromBreak(t, values);
   if (!t.numbersAreVolatile || t.control.policy === 'always') return;
-  const isNumber = (variable: Variable) =>
-    variable.kind === 'symbolic' &&
-    typeof variable.value === 'number' &&
-    !isOfSizes(variable) &&
-    !isOfBooleans(t, variable);
-  if (values.some((given) => isNumber(given) || isTextFromBreak(given))) throw changingNumber();
+  const isChanging = (variable: Variable) =>
+    variable.kind === 'symbolic'
+      ? typeof variable.value === 'number' && !isOfSizes(variable) && !isOfBooleans(t, variable)
+      : isFromBreak(t, variable);
+  if (values.some(isChanging)) throw changingNumber();
 }
 
 /**
@@ -78,22 +78,15 @@ export function expectFewTexts(t: Tracer, values: readonly Variable[]): void {
  */
 export function expectNoneFromBreak(t: Tracer, values: readonly Variable[]): void {
   if (t.builder.opCount > 0 || t.control.policy === 'always') return;
-  const isFromBreak = (variable: Variable) =>
-    isTextFromBreak(variable) ||
-    (variable.kind === 'symbolic' ? comesFromBreak(t, variable) : isNumberFromBreak(variable));
-  if (values.some(isFromBreak))
+  if (values.some((variable) => isFromBreak(t, variable)))
     throw new GraphBreak('host-value', 'a number read since the last graph');
 }
 
-const isNumberFromBreak = (variable: Variable): boolean =>
-  variable.kind === 'constant' &&
-  typeof variable.value === 'number' &&
-  sourceOf(variable)?.kind === 'register';
-
-const isTextFromBreak = (variable: Variable): boolean =>
-  variable.kind === 'constant' &&
-  typeof variable.value === 'string' &&
-  sourceOf(variable)?.kind === 'register';
+function isFromBreak(t: Tracer, variable: Variable): boolean {
+  if (variable.kind === 'symbolic') return comesFromBreak(t, variable);
+  if (variable.kind !== 'constant' || variable.source?.kind !== 'register') return false;
+  return typeof variable.value === 'number' || typeof variable.value === 'string';
+}
 
 /** Returns whether the value is truthy. */
 export function truthiness(t: Tracer, given: Variable): boolean {

@@ -4,12 +4,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { textOfAll } from '../control-flow/numbers/text.ts';
 import { Raised, typeError } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
-import {
-  constantOf,
-  expectFewTexts,
-  expectNoneFromBreak,
-  isNullish,
-} from '../state/value-guards.ts';
+import { constantOf, expectFewTexts, isNullish } from '../state/value-guards.ts';
 import { kindName } from '../variables/kind-names.ts';
 import { specialized } from '../variables/unions.ts';
 import { known, type Variable } from '../variables/variable.ts';
@@ -112,7 +107,6 @@ export function textOfPrimitives(t: Tracer, pieces: readonly Variable[]): Variab
 
 /** `ToString` of a primitive. */
 export function textOfPrimitive(t: Tracer, primitive: Variable): string {
-  expectNoneFromBreak(t, [primitive]);
   expectFewTexts(t, [primitive]);
   const value = constantOf(t, primitive);
   if (typeof value === 'symbol') {
