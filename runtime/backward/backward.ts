@@ -75,13 +75,12 @@ function operandsOf(
   gradient: Tensor | null | BackwardOptions = null,
   options?: BackwardOptions,
 ): readonly [Tensor | null, BackwardOptions] {
-  const isOnly = options === undefined && isPlain(gradient);
-  if (isOnly) return [null, gradient];
-  return [gradient as Tensor | null, options === undefined ? {} : options];
+  if (options !== undefined) return [gradient as Tensor | null, options];
+  return isPlain(gradient) ? [null, gradient] : [gradient as Tensor | null, {}];
 }
 
 function isPlain(value: unknown): value is BackwardOptions {
-  if (typeof value !== 'object' || value === null) return false;
+  if (!value) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
