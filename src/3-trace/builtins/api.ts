@@ -44,6 +44,7 @@ import { constantOf, guardPrimitive, sourceOf } from '../state/value-guards.ts';
 import { arrayElements, asArray, isArray } from '../values/arrays.ts';
 import { callDynamically, callWithDataSizes, callWithNumbers } from '../values/call-dynamically.ts';
 import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
+import { deviceOf } from '../values/devices.ts';
 import { plainEntries } from '../values/property-keys.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { outerTensors } from '../values/varying-array.ts';
@@ -300,6 +301,8 @@ function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray:
       entries.map(({ key, value }) => [key, apiValue(t, value, numbers, inArray)]),
     );
   }
+  const device = deviceOf(t, variable);
+  if (device) return device;
   throw new GraphBreak('framework-call', `${kindName(variable)} is passed to tostatic`);
 }
 

@@ -39,6 +39,7 @@ import { sampleRuns } from '../variables/sample-numbers.ts';
 import { resolved, specialized } from '../variables/unions.ts';
 import { type DeviceScalar, newArray, prototypeOf, type Variable } from '../variables/variable.ts';
 import { arrayElements, asArray } from './arrays.ts';
+import { deviceOf } from './devices.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -368,6 +369,8 @@ class Call {
       });
       return Object.fromEntries(entries);
     }
+    const device = deviceOf(t, variable);
+    if (device) return device;
     throw new GraphBreak('framework-call', `${kindName(variable)} is passed to tostatic`);
   }
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   arange,
   asTensor,
+  deviceGuard,
   empty,
   emptyLike,
   eye,
@@ -11,6 +12,7 @@ import {
   full,
   fullLike,
   linspace,
+  loadProgram,
   manualSeed,
   normal,
   ones,
@@ -21,6 +23,7 @@ import {
   randn,
   randnLike,
   randperm,
+  save,
   type Tensor,
   type ToStaticOptions,
   tensor,
@@ -86,6 +89,7 @@ const options: Readonly<Record<string, Options>> = {
   'all of them': { device: 'cpu', dtype: 'float64', requiresGrad: true },
   'integer gradient': { dtype: 'int32', requiresGrad: true },
   meta: { device: 'meta', requiresGrad: false },
+  "a tensor's device": { device: tensor([1]).device, dtype: 'float64' },
   'an unknown device': { device: 'nowhere' },
   'an unknown name': { requiresGradient: true },
   'no boolean': { requiresGrad: 1 },
@@ -173,4 +177,63 @@ it('a leaf that a captured step creates is trained in it', () => {
     }
     expect(captured.stats().breaks, mode).toEqual([]);
   }
+});
+
+describe("a tensor's device is an argument that breaks no graph", () => {
+  const cpu = tensor([1]).device;
+  const calls: Readonly<Record<string, (x: Tensor) => Tensor>> = {
+    ...Object.fromEntries(
+      Object.entries(creators).map(([name, create]) => [
+        name,
+        (x: Tensor) => create(x, { device: x.device }).sum().add(x.sum()),
+      ]),
+    ),
+    to: (x) => x.mul(2).to(x.device),
+    'a device from before the call': (x) => x.add(zeros([3], { device: cpu })),
+    'in options that spread others': (x) => {
+      const options = { device: x.device, dtype: x.dtype };
+      return x.add(ones([3], { ...options, dtype: 'float32' }));
+    },
+    'of a size': (x) => arange(x.shape[0]!, { device: x.device }),
+    'a guard': (x) => deviceGuard(x.device, () => zeros([3])).add(x),
+  };
+
+  it.each(Object.entries(calls))('%s', (_, call) => {
+    const captured = toStatic(call, { fullGraph: true });
+    for (const values of [
+      [1, 2, 3],
+      [4, 5, 6],
+    ]) {
+      const x = tensor(values);
+      manualSeed(3);
+      const expected = describeValues([call(x)]);
+      manualSeed(3);
+      expect(describeValues([captured(x)])).toEqual(expected);
+    }
+    expect(captured.stats().breaks).toEqual([]);
+  });
+
+  it('a call on another device is traced anew', () => {
+    const captured = toStatic((x: Tensor) => x.add(zeros([3], { device: x.device })));
+    expect(captured(tensor([1, 2, 3])).device.name).toBe('cpu');
+    expect(captured(tensor([1, 2, 3], { device: 'meta' })).device.name).toBe('meta');
+    expect(captured(tensor([1, 2, 3])).device.name).toBe('cpu');
+    expect(captured.stats().breaks).toEqual([]);
+  });
+
+  it('a variable that gets another device is a guard', () => {
+    let device = cpu;
+    const captured = toStatic((x: Tensor) => [x.add(1), zeros([3], { device })] as const);
+    expect(captured(tensor([1, 2, 3]))[1].device.name).toBe('cpu');
+    device = tensor([1], { device: 'meta' }).device;
+    expect(captured(tensor([1, 2, 3]))[1].device.name).toBe('meta');
+    expect(captured.stats().breaks).toEqual([]);
+  });
+
+  it('a program that makes tensors where its arguments are is saved', async () => {
+    const captured = toStatic((x: Tensor) => x.add(arange(3, { device: x.device })));
+    const expected = describeValues([captured(tensor([1, 2, 3]))]);
+    const loaded = await loadProgram(await save(captured));
+    expect(describeValues([loaded(tensor([1, 2, 3]))])).toEqual(expected);
+  });
 });

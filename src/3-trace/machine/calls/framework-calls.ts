@@ -31,7 +31,6 @@ import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts
 import { keep, tensorsIn, tidy } from '../../../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
-import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { traceBackward } from '../../autograd/backward.ts';
 import { traceCheckpoint } from '../../autograd/checkpoint.ts';
@@ -52,6 +51,7 @@ import { check } from '../../control-flow/numbers/check.ts';
 import { guardNumbers, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
+import { deviceOf } from '../../values/devices.ts';
 import { strictlyEqual } from '../../values/equality.ts';
 import { expand } from '../../values/iterators.ts';
 import { specialized } from '../../variables/unions.ts';
@@ -98,7 +98,7 @@ export function guardedBody(
   // A span of a program is not a span of time: ops run in the plan's order.
   if (called === span) return body ? { body, guard: undefined } : null;
   if (called !== deviceGuard) return null;
-  const guard = place && deviceOf(t, place);
+  const guard = place && guardOf(t, place);
   if (!body || guard === undefined) {
     throw new GraphBreak('framework-call', 'deviceGuard() of a device that is not known');
   }
@@ -106,7 +106,7 @@ export function guardedBody(
 }
 
 /** Returns null for "no guard", which is allowed only if the call itself is outside any guard. */
-function deviceOf(t: Tracer, place: Variable): Device | null | undefined {
+function guardOf(t: Tracer, place: Variable): Device | null | undefined {
   if (place.kind === 'constant') {
     const name = constantOf(t, place);
     if (typeof name === 'string') return deviceNamed(name);
@@ -114,11 +114,7 @@ function deviceOf(t: Tracer, place: Variable): Device | null | undefined {
     t.guard('op device', { kind: 'opDevice', device: null });
     return null;
   }
-  if (place.kind !== 'object') return undefined;
-  const { source, value } = place;
-  t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
-  // The same test as in `deviceGuard`.
-  return 'allocator' in value ? (value as Device) : undefined;
+  return deviceOf(t, place);
 }
 
 /** Returns the grad mode in which `fn` calls its argument; undefined if `fn` isn't such a function. */
