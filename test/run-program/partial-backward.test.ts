@@ -100,6 +100,32 @@ it('what an output alone leads to counts, not what others of the program lead to
   expect(memory.stats('cpu').allocated).toBe(before);
 });
 
+it('nor what others lead to by another name: earlier sums alone reach nothing', () => {
+  const choosing = (x: Tensor, t: Tensor) => (x.sum().itemSync() > 9 ? x : t);
+  const looping = (x: Tensor, t: Tensor) => {
+    let each = x;
+    for (let i = 0; i < x.sum().itemSync(); i++) each = each.mul(t);
+    return each;
+  };
+  for (const part of [choosing, looping]) {
+    const fn = (x: Tensor, t: Tensor, u: Tensor) => [part(x, t).mul(t).sin(), u.tanh()] as const;
+    const before = memory.stats('cpu').allocated;
+    const run = (run: typeof fn, from: readonly number[]) =>
+      tidy(() => {
+        const [w, v] = [tensor([1, 2]).requiresGrad_(), tensor([0.5, 3]).requiresGrad_()];
+        const results = run(tensor([1, 2]), w.mul(w), v.mul(v));
+        for (const i of from) results[i]!.sum().backward();
+        const found = [w, v].map(({ grad }) => grad && [...grad.dataSync()]);
+        for (const { grad } of [w, v]) grad?.dispose();
+        return found;
+      });
+    const captured = toStatic(fn, { fullGraph: true });
+    for (const from of [[0], [1], [0, 1], [1, 0]])
+      expect(run(captured, from)).toEqual(run(fn, from));
+    expect(memory.stats('cpu').allocated).toBe(before);
+  }
+});
+
 it('a value that only another output needs may be written before', () => {
   const fn = (x: Tensor, y: Tensor) => [x.mul(2).sum(), y.tanh()] as const;
   for (const run of [fn, toStatic(fn)]) {

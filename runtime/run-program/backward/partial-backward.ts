@@ -38,15 +38,18 @@ export function partialBackward(
   missing: ReadonlySet<ValueId>,
   wanted: Wanted | null,
 ): PartialBackward {
-  const gradInputs = all.map((id, i) => (!wanted || wanted.targets[i] ? id : null));
   const absent = new Set(missing);
   /** The values that any gradient leads to. */
   const derived = new Set<ValueId>(gradOutputs.filter((id) => id !== null));
   /** Values whose last use was in an omitted step. */
   const dead: ValueId[] = [];
-  const steps = reachedSteps(plan.steps, values, absent, derived, dead);
+  const unchanged = new Set<ValueId>();
+  const steps = reachedSteps(plan.steps, values, absent, derived, unchanged, dead);
+  const gradInputs = all.map((id, i) => {
+    return id !== null && !unchanged.has(id) && (!wanted || wanted.targets[i]) ? id : null;
+  });
   const outputs = plan.outputs.filter(
-    (id) => !absent.has(id) && (!wanted || gradInputs.includes(id)),
+    (id) => !absent.has(id) && !unchanged.has(id) && (!wanted || gradInputs.includes(id)),
   );
   const needed = neededFor(steps, outputs, wanted);
   const live = withoutDeadSteps(steps, needed, wanted !== null, absent, dead);
@@ -62,7 +65,8 @@ export function partialBackward(
   const differentiated = new Set([
     ...given,
     ...live.flatMap(({ op: { op, outputs } }) => {
-      const differentiatesMore = op.kernel.kind === 'control' && !isGradientSum(op);
+      const isSum = isGradientSum(op) || op === earlierSum;
+      const differentiatesMore = op.kernel.kind === 'control' && !isSum;
       return outputs.filter((id) => isDerived(id) && (differentiatesMore || !ofLeaves.has(id)));
     }),
   ]);
@@ -83,13 +87,15 @@ export function partialBackward(
 
 /**
  * Returns the steps that present gradients reach, adapted to those that are missing. Values that any gradient leads
- * to are added to `derived`, those that become missing to `absent`; what omitted steps at the end freed, to `dead`.
+ * to are added to `derived`, those that become missing to `absent`, earlier sums that no present gradient changes to
+ * `unchanged`; what omitted steps at the end freed, to `dead`.
  */
 function reachedSteps(
   all: readonly Step[],
   values: ValueTable,
   absent: Set<ValueId>,
   derived: Set<ValueId>,
+  unchanged: Set<ValueId>,
   dead: ValueId[],
 ): readonly Step[] {
   const steps: Step[] = [];
@@ -98,10 +104,15 @@ function reachedSteps(
     steps.push({ ...step, frees });
     dead.length = 0;
   };
+  const keepSum = (step: Step, from: ValueId): void => {
+    keep(passOn(step, from));
+    if (unchanged.has(from)) unchanged.add(step.op.outputs[0]!);
+  };
   for (const step of all) {
     const { inputs, outputs, op } = step.op;
     const gradients = inputs.filter((id) => derived.has(id));
     if (gradients.length > 0 || op === earlierSum) for (const id of outputs) derived.add(id);
+    if (op === earlierSum) unchanged.add(outputs[0]!);
     const given = gradients.filter((id) => !absent.has(id));
     const earlier = earlierSums(step);
     const isOfResult = (id: ValueId, i: number) => given.includes(id) && !earlier.has(i);
@@ -114,7 +125,7 @@ function reachedSteps(
         if (!given.includes(from)) continue;
         const op = { ...step.op, outputs: [sum] };
         absent.delete(sum);
-        steps.push(passOn({ op, reuses: [], frees: frees.delete(from) ? [from] : [] }, from));
+        keepSum({ op, reuses: [], frees: frees.delete(from) ? [from] : [] }, from);
       }
       dead.push(...frees);
     } else if (given.length === gradients.length) keep(step);
@@ -122,7 +133,7 @@ function reachedSteps(
       for (const id of outputs) absent.add(id);
       dead.push(...step.frees);
     } else if (op.name === 'add' && given.length === 1) {
-      keep(passOn(step, given[0]!));
+      keepSum(step, given[0]!);
     } else if (op.kernel.kind === 'control') keep(withoutSums(step, absent));
     else {
       for (const id of gradients) if (absent.delete(id)) steps.push(zerosFor(step.op, id, values));
@@ -170,9 +181,13 @@ function numbersOf({ op, attrs }: ProgramOp): readonly number[] {
   return op === outputGradientOp ? (attrs.outputs as readonly number[]) : [];
 }
 
-/** Whether the step can be omitted if its results aren't needed. If all gradients are wanted, control ops are kept. */
-function isPure({ op }: Step, isLimited: boolean): boolean {
-  return op.outputs.length > 0 && (isLimited || op.op.kernel.kind !== 'control');
+/**
+ * Whether the step can be omitted if its results aren't needed. If all gradients are wanted, control ops are kept, except
+ * earlier sums.
+ */
+function isPure({ op: { op, outputs } }: Step, isLimited: boolean): boolean {
+  const isKept = op.kernel.kind === 'control' && op !== earlierSum;
+  return outputs.length > 0 && (isLimited || !isKept);
 }
 
 /** Returns `outputs`, the requested gradients of results, and the values they are computed from. */
