@@ -141,11 +141,12 @@ function hasEffects({ builder, effects, random }: Tracer): boolean {
 /**
  * Returns a result that runs no program: under these guards eager execution throws, and reports the error itself.
  */
-export function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceResult {
+export function refusedTrace(tracer: Tracer, { cause, perhaps }: RejectedEagerly): TraceResult {
   const { entryFrames } = tracer;
   const at = tracer.position();
   const [what = ''] = cause.message.split('\n');
-  const record = { reason: 'op-error', detail: what, at, line: at && tracer.lineAt(at) } as const;
+  const reason = perhaps ? 'framework-call' : 'op-error';
+  const record = { reason, detail: what, at, line: at && tracer.lineAt(at) } as const;
   const frames = new Reconstruction(tracer);
   return {
     guards: [
@@ -175,7 +176,7 @@ export function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceR
     outcome: {
       kind: 'break',
       record,
-      cause,
+      cause: perhaps ? undefined : cause,
       frames: tracer.frames.map((frame) => frames.frame(frame, frame.pc, undefined)),
       eagerly: true,
       afterEffects: hasEffects(tracer),

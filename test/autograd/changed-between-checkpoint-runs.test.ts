@@ -2,7 +2,15 @@
 
 import { expect, it } from 'vitest';
 import { Captured } from '../../src/dispatch/captured-function.ts';
-import { checkpoint, rand, randn, seed, type Tensor } from '../../src/index.ts';
+import {
+  checkpoint,
+  FullGraphError,
+  rand,
+  randn,
+  seed,
+  type Tensor,
+  toStatic,
+} from '../../src/index.ts';
 
 const [batch, width] = [4, 3];
 
@@ -156,4 +164,19 @@ it.each(Object.entries(cases))('%s: as eagerly', (_name, { step, isOne }) => {
   const own = outcome(true);
   expect(own.bits).toEqual(outcome(false).bits);
   expect(own.breaks === 0).toBe(isOne);
+});
+
+it('a backward that never runs throws nothing: fullGraph says why there is no one program', () => {
+  const fn = (x: Tensor, w: Tensor) => {
+    let by = x;
+    by = checkpoint((a: Tensor) => a.mul(by).tanh(), w.mul(1));
+    return by.detach();
+  };
+  const [x, w] = [randn([batch]), randn([batch]).requiresGrad_()];
+  const expected = fn(x, w).tolist();
+  expect(toStatic(fn)(x, w).tolist()).toEqual(expected);
+  expect(toStatic(fn, { capture: 'auto' })(x, w).tolist()).toEqual(expected);
+  const whole = toStatic(fn, { fullGraph: true });
+  expect(() => whole(x, w)).toThrow(FullGraphError);
+  expect(() => whole(x, w)).toThrow('checkpoint: the function did different work');
 });

@@ -112,7 +112,7 @@ export class CheckpointFrame {
 
   /** Called at the end of the graph. Throws if a later backward would throw or compute something else. */
   expectAsItWas(): void {
-    if (this.#isAwaited && this.#isStale) throw new RejectedEagerly(changed());
+    if (this.#isAwaited && this.#isStale) throw perhaps(changed());
     this.expectSameWork();
   }
 
@@ -128,7 +128,7 @@ export class CheckpointFrame {
       return;
     const isSame = this.#doesSame(done.ops);
     done.changes = journal.changes;
-    if (!isSame) throw new RejectedEagerly(differs('it reads what has changed since'));
+    if (!isSame) throw perhaps(differs('it reads what has changed since'));
   }
 
   #doesSame(ops: readonly ProgramOp[]): boolean {
@@ -247,3 +247,5 @@ function changeOf(version: () => number): () => boolean {
 class Traced extends Error {}
 
 const changed = () => changedInPlace('checkpoint', 'a tensor that its function reads');
+
+const perhaps = (cause: TostaticError) => new RejectedEagerly(cause, { perhaps: true });

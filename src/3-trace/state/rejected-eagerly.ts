@@ -2,15 +2,19 @@ import { TostaticError } from '../../../runtime/errors/errors.ts';
 
 /**
  * Thrown if eager execution would throw this error in the middle of traced code, where no graph remains to
- * continue from natively: the call runs eagerly from the start of the trace.
+ * continue from natively: the call runs eagerly from the start of the trace. `perhaps`: only a backward that may never
+ * run would throw it.
  */
 export class RejectedEagerly extends Error {
   override readonly name = 'RejectedEagerly';
   override readonly cause: TostaticError;
 
-  constructor(cause: TostaticError) {
+  readonly perhaps: boolean;
+
+  constructor(cause: TostaticError, { perhaps = false } = {}) {
     super(cause.message);
     this.cause = cause;
+    this.perhaps = perhaps;
   }
 }
 
