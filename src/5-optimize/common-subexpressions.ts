@@ -49,7 +49,7 @@ function share(given: Staged, same: SameValues): void {
       return;
     }
     const equal = classes.equalTo(op, index);
-    // The latest one extends a live range least.
+    // The latest equal value: its live range grows least.
     equal.findLast((id) => same.replace(op.outputs[0]!, id));
   });
 }
@@ -67,7 +67,7 @@ class Classes {
   readonly #ops = new Map<string, { readonly like: ProgramOp; readonly equal: ValueId[] }[]>();
   /** Views by memory and layout. */
   readonly #views = new Map<string, ValueId[]>();
-  /** Views whose offset differs from run to run, and views of them. */
+  /** Views whose offset changes between runs, and views of them. */
   readonly #placed = new Set<ValueId>();
   /** Memory that callers get views of. */
   readonly #returned: ReadonlySet<ValueId>;
@@ -114,7 +114,7 @@ class Classes {
   #equalOps(op: ProgramOp, index: number): ValueId[] {
     const { facts } = this.#same;
     const operand = (id: ValueId) => `${this.#firstOf(id)}@${facts.versionAt(id, index)}`;
-    // A value of a checkpointed call that is read outside of it would be kept.
+    // Reading a value of a checkpointed call outside the call would keep it live.
     const call = op.checkpoint ?? '';
     const key = `${op.op.name} ${call} ${op.inputs.map(operand).join()}`;
     const alike = this.#ops.get(key) ?? [];

@@ -10,7 +10,7 @@ import type { SubgraphStages } from '../programs/stages.ts';
 import { renumber } from './cleanup/normalize.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
-/** A memory that backward keeps views of, and could keep copies of instead. */
+/** A memory that backward keeps views of, but could keep copies of instead. */
 interface SavedViews {
   /** An input, or a value that an op computed. */
   readonly root: ValueId;
@@ -24,8 +24,8 @@ interface SavedViews {
 
 /**
  * In: a joint program, the values of forward that backward reads, and the outputs. Out: the memories that backward
- * keeps views of which copies could replace. There are none in a program with in-place writes or control flow,
- * where a copy could be observed; operands of ops whose attributes depend on strides can't be copied either.
+ * keeps only through views, and that smaller copies could replace. A program with in-place writes or control flow has
+ * none: the copy could be observed. Operands of ops whose attributes depend on strides can't be copied either.
  */
 export function savedViews(
   program: Program,
@@ -58,13 +58,13 @@ export function savedViews(
   });
 }
 
-/** The first value with the fewest elements among a value and the views that lead to it. */
+/** Returns the first value with the fewest elements among a value and the views that lead to it. */
 function narrowest({ values }: Program, chain: readonly ValueId[]): ValueId {
   const sizeAt = (id: ValueId) => sizeOf(values[id]!.shape);
   return chain.reduce((least, id) => (sizeAt(id) < sizeAt(least) ? id : least));
 }
 
-/** Whether some element occurs more than once. */
+/** Whether a view contains some element more than once. */
 function repeats({ shape, strides }: TensorMeta): boolean {
   return shape.some((size, dim) => size > 1 && strides[dim] === 0);
 }
@@ -76,9 +76,9 @@ interface Compacted {
 }
 
 /**
- * In: a program before differentiation, and values of it. Out: the same program, renumbered, in which readers of
- * these views read copies without gaps whose dimensions have the same order in memory: any view that was possible
- * before still is. An input among them is declared as such a copy.
+ * In: a program before differentiation, and some of its views. Out: the same program, renumbered, whose ops read
+ * gapless copies instead of these views. A copy has the same order of dimensions in memory, so it can be viewed in all
+ * the same ways. An input among the views is declared to be such a copy.
  */
 export function compactViews(program: Program, chosen: readonly ValueId[]): Compacted {
   const definedIn = ({ inputs, ops }: Program) => [...inputs, ...ops.flatMap((op) => op.outputs)];
@@ -105,7 +105,7 @@ export function compactViews(program: Program, chosen: readonly ValueId[]): Comp
   return { program: withDerivedViews(renumber(compacted)), original };
 }
 
-/** Adds the views that were merged with others when the copies were chosen. */
+/** Adds the views that were merged with the chosen ones. */
 function withEqualViews(program: Program, chosen: readonly ValueId[]): Set<ValueId> {
   const facts = ProgramFacts.of(program);
   const keyOf = (id: ValueId) => {
@@ -118,7 +118,7 @@ function withEqualViews(program: Program, chosen: readonly ValueId[]): Set<Value
   return new Set([...chosen, ...equal]);
 }
 
-/** The inputs of a planned program that backward doesn't keep because of these copies. */
+/** Returns the inputs of a planned program that backward doesn't keep because of these copies. */
 export function compactedInputs(
   { traced, forward, planned }: Pick<SubgraphStages, 'traced' | 'forward' | 'planned'>,
   chosen: readonly ValueId[],

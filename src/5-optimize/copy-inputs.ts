@@ -12,9 +12,9 @@ import { ProgramFacts } from './facts/program-facts.ts';
 
 /**
  * In: a differentiated program, so that gradients are those of the inputs themselves. Out: the same program, which
- * first makes a contiguous copy of each strided input and reads the copy, as the original system does before it
- * enters a program. Inputs that an output views stay as they are, and so do programs with in-place writes or
- * control flow, where a copy could be observed.
+ * first makes a contiguous copy of each strided input and reads the copy, as the original system does before it enters
+ * a program. Inputs that an output views aren't copied. Programs with in-place writes or control flow are unchanged: a
+ * copy could be observed.
  */
 export function copyStridedInputs(given: Staged): Staged {
   const { program, firstLate, alsoRead } = given;
@@ -77,8 +77,8 @@ function stridedFrom(copied: ValueId, input: ValueId, values: TensorMeta[]): Pro
 }
 
 /**
- * Returns the ops that recompute inputs from what is in `there`: strided ones from their copies, and all from
- * permuted views of them. `ops`: those of forward. Intermediate values are appended to `values`.
+ * Returns the ops that recompute inputs from values in `there`: strided inputs from their copies, any input from a
+ * permuted view of it. `ops`: those of forward. Intermediate values are appended to `values`.
  */
 export function inputsFromCopies(
   { inputs, ops }: Pick<Program, 'inputs' | 'ops'>,
@@ -101,7 +101,7 @@ export function inputsFromCopies(
   });
 }
 
-/** Returns the op that computes `whole`, of which the given op is a permuted view, from that view. */
+/** Returns the op that computes `whole` from the given op's result, a permuted view of it. */
 function permutedBack({ op, outputs: [view], attrs }: ProgramOp, whole: ValueId): ProgramOp {
   const dims = attrs.dims as readonly number[];
   const back = dims.map((_, dim) => dims.indexOf(dim));

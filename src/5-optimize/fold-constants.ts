@@ -8,9 +8,9 @@ import { ProgramFacts } from './facts/program-facts.ts';
 import { isPure } from './same-value.ts';
 
 /**
- * In: a program. Out: a program in which arithmetic on tensors filled with one constant each is replaced by a
- * constant tensor. Only float32 and float64, and only operations that IEEE 754 rounds exactly, so that JavaScript
- * computes the same bits as the kernel. A constant takes as many bytes as the result it replaces.
+ * In: a program. Out: a program in which arithmetic on tensors filled with one constant each is replaced by a constant
+ * tensor. Folds only float32 and float64 operations that IEEE 754 rounds exactly: JavaScript then computes the same
+ * bits as the kernel. A constant takes as many bytes as the result it replaces.
  */
 export function foldConstants(given: Staged): Staged {
   const { program } = given;
@@ -60,8 +60,8 @@ function foldedValue(
 }
 
 /**
- * Evaluates the expression; every node rounds, as in the kernel. Null for an operation that is not exactly rounded
- * everywhere.
+ * Evaluates the expression; every node rounds, as in the kernel. Null for an operation whose rounding depends on the
+ * platform.
  */
 function evaluate(
   expr: Expr,

@@ -20,8 +20,8 @@ interface Parts {
 /**
  * If all parts of a tensor were read separately, replaces its gradient, a sum of zero-padded tensors, by a
  * concatenation of the parts' gradients. Bitwise equal once 0 is added, since a sum of several terms turns −0 into
- * 0. The 0 is added to each part where that takes no extra pass over memory, because it fuses with the op that
- * computes the part. Only ops from `firstLate` on change, and no sum with a part that may be missing.
+ * 0. The 0 is added to each part only where it fuses with the op that computes the part, and costs no extra pass over
+ *    memory. Changes only ops from `firstLate` on, and skips sums with a part that may be missing.
  */
 export function joinedGradients(program: Program, firstLate: number): Program {
   const { ops, values } = program;
@@ -36,7 +36,7 @@ export function joinedGradients(program: Program, firstLate: number): Program {
     if (index < firstLate) return;
     const [result] = outputs;
     const isThere = op.name === 'narrowGrad' && !optional.has(result!);
-    // An offset computed in each run could be any.
+    // A changing offset could select any elements.
     if (isThere && !hasChangingAttrs(attrs)) {
       const [dim, start] = [attrs.dim as number, attrs.start as number];
       const length = values[inputs[0]!]!.shape[dim]!;

@@ -8,13 +8,13 @@ import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { type Like, savedAs } from './saved-forms.ts';
 
-/** Smaller values stay: copying them costs more than their bytes are worth. */
+/** Smaller values stay on the device: copying them costs more than the bytes save. */
 const leastElements = 1024;
 
 /**
- * Copies the values that forward computes and saves for backward to a store, so that they leave the device after
- * their last use; backward copies each back right before it first reads it. In a program that runs as a whole,
- * values of a GPU stay: they could be read back only after an `await`.
+ * Copies the values that forward saves for backward to a store and frees them on the device after their last use.
+ * Backward copies each back right before it first reads it. In a program that runs as a whole, GPU values are not
+ * offloaded: reading them back would need an `await`.
  */
 export function offload(given: Staged, context: PassContext): Staged | Steps<Staged> {
   const { memory, stage } = context;
@@ -50,7 +50,7 @@ function isHost(): ArgumentError {
   });
 }
 
-/** Returns the ops that load a value back from its store. `ops`: those of the planned program. */
+/** Returns the ops that load values back from their stores. `ops`: those of the planned program. */
 export function valuesFromStores(
   ops: readonly ProgramOp[],
   kept: ReadonlySet<ValueId>,

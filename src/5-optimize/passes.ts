@@ -122,14 +122,14 @@ export const passes = [
   {
     name: 'savedMasks',
     stages: ['joint', 'step'],
-    // A first plan compares no bytes, and a mask that is saved beside other values costs some.
+    // Comparing bytes takes too long for a first plan, and a mask saved in addition to other values costs memory.
     enabled: ({ memory, isFirst }) => memory.savedMasks && !isFirst,
     run: savedMasks,
   },
   {
     name: 'recomputeScores',
     stages: ['joint', 'step'],
-    // The groups to fuse are chosen in the order of the plan.
+    // Groups are chosen in the planned order of ops.
     enabled: ({ memory, isFirst }) =>
       memory.recomputeScores && memory.order && memory.freeAtLastUse && !isFirst,
     run: recomputeScores,
@@ -167,14 +167,14 @@ export const passes = [
   {
     name: 'shapesApart',
     stages: ['step'],
-    // Costs one more launch, so that fused ops may compute the value a few rows at a time.
+    // Costs one more launch, but lets fused ops compute the value a few rows at a time.
     enabled: ({ memory, isFirst }) => memory.order && !isFirst && mayBeSlower(memory),
     run: onProgram(shapesApart),
   },
   {
     name: 'tileAttention',
     stages: ['ordered'],
-    // Computes scores three times.
+    // Computes the scores three times.
     enabled: ({ memory }) => memory.order && memory.freeAtLastUse && mayBeSlower(memory),
     run: tileAttention,
   },
@@ -215,7 +215,7 @@ function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps
     choices,
     mayRecompute: budget !== null,
     ...(budget === null && limitsPlannedOnce),
-    // Within a budget, bytes are worth as much as time, but not more: as few slices as hold it.
+    // Within a budget, bytes are worth as much as time but no more: use as few slices as fit.
     ...(budget !== null &&
       prefer === 'time' && { enough: budget + costOf({ ...given.program, ops: [] }) }),
   };

@@ -10,7 +10,7 @@ export function pooledRelu(program: Program): Program {
   const reads = readCounts(program);
   const values = [...program.values];
   const ops: ProgramOp[] = [...program.ops];
-  /** The maxima and their positions, by the value that was pooled. */
+  /** The maxima and their positions, by pooled value. */
   const pooled = new Map<ValueId, readonly [largest: ValueId, places: ValueId]>();
   const unpooled = new Map<ValueId, number>();
   program.ops.forEach((op, index) => {

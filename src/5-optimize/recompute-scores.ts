@@ -19,11 +19,11 @@ import { whileNotLarger } from './while-not-larger.ts';
 type Scores = ReadonlySet<ValueId>;
 
 /**
- * Recomputes the scores and weights of attention in backward instead of saving them: the product of each head's
- * queries and keys, and everything that elementwise ops, softmax and dropout compute from it. Backward's ops over
- * the same heads fuse with them (`fuseRows`), so the scores exist for a few heads at a time. Bitwise identical: the
- * same ops on the same operands, with random numbers by counter. Scores are kept if the program would otherwise
- * need more bytes, or, unless bytes are preferred or limited, if a time model finds it slower.
+ * Recomputes the scores and weights of attention in backward instead of saving them: the product of each head's queries
+ * and keys, and everything that elementwise ops, softmax and dropout compute from it. They fuse with backward's ops
+ * over the same heads (`fuseRows`), so the scores exist for a few heads at a time. Bitwise identical: the same ops on
+ * the same operands, with counter-based random numbers. Scores are kept if recomputing them would take more bytes, or,
+ * unless bytes are preferred or limited, if a time model predicts a slower program.
  */
 export function* recomputeScores(given: Staged, context: PassContext): Steps<Staged> {
   const { program, firstLate, alsoRead } = given;
@@ -54,8 +54,8 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
 }
 
 /**
- * Returns what finds the form that runs if bytes are preferred; without tiles on devices that have none. Bytes and
- * times of a whole step are those of one form, which takes longer to find than either.
+ * Returns the fusion that predicts the form that runs if bytes are preferred: with tiles where the device has them.
+ * Caches the form: finding it takes longer than estimating the bytes and the time of a whole step.
  */
 function tiledAndFused(): Fusion {
   const known = new WeakMap<Program['ops'], { staying: ReadonlySet<ValueId>; form: Program }>();
@@ -78,7 +78,7 @@ function isScores(op: ProgramOp, { values }: Program): boolean {
   return mayGoBySteps(op, values);
 }
 
-/** Whether the op may be part of a fused op that computes a few heads, or one tile of each, at a time. */
+/** Whether a fused op that computes a few heads, or one tile of each, at a time may contain the op. */
 function mayGoBySteps(op: ProgramOp, values: Program['values']): boolean {
   if (tilePartKind(op, values) !== null || isAlias(op, values)) return true;
   return !op.op.inPlace && rowCutsOf(op, values).length > 0;
@@ -104,7 +104,7 @@ function drawnFor(id: ValueId, facts: ForwardFacts): readonly ValueId[] {
   return drawn.length > 0 ? [...drawn, id] : [];
 }
 
-/** For each product of heads, the values of its size that follow from it, if backward reads one of them. */
+/** Maps each product of heads to the values of its size that are computed from it, if backward reads any of them. */
 function scoresOf(facts: ForwardFacts): Scores[] {
   const { ops, values } = facts.program;
   const owner = new Map<ValueId, Set<ValueId>>();

@@ -8,8 +8,8 @@ import { partsOf } from './copies/share-parts.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
 /**
- * In: a program, available values (`there`), and `wanted` values. Out: the ops that compute the wanted values from
- * the available ones, bitwise identical; null if they need a value that is gone or was overwritten.
+ * In: a program, available values (`there`), and `wanted` values. Out: the ops that compute the wanted values from the
+ * available ones, bitwise identical; null if that needs a value that was freed or overwritten.
  */
 export function recomputeValues(
   program: Program,

@@ -4,20 +4,20 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { isCopy } from './copies/share-copies.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
-/** The boundary from which ops count as late: the first op of backward. */
+/** The boundary between forward and late ops: the first op of backward. */
 interface Boundary {
   readonly firstLate: number;
-  /** Whether an input's memory is available to late ops at no cost. */
+  /** Whether inputs are live during late ops anyway. */
   readonly inputsStay: boolean;
-  /** Forward outputs beside the program's own. */
+  /** Forward outputs in addition to the program's own. */
   readonly returned: readonly ValueId[];
 }
 
 /**
- * Recomputes values in backward instead of saving them if that takes no arithmetic on data: copies of memory that
- * is live anyway in another layout, and values that depend on no tensor (constants, random numbers by counter, and
- * masks of them). Results are kept: the caller holds them anyway, and backward has to detect writes in between.
- * Adds values to the table; ops before the boundary stay as they are.
+ * Recomputes values in backward instead of saving them if that takes no arithmetic on data: copies in another layout of
+ * memory that is live anyway, and values that depend on no tensor (constants, counter-based random numbers, and masks
+ * of them). Results are kept: the caller holds them anyway, and backward has to detect writes in between. Adds values
+ * to the table and doesn't change ops before the boundary.
  */
 export function rematerialize(program: Program, boundary: Boundary): Program {
   const rewriter = new Rewriter(program, boundary);
@@ -67,7 +67,7 @@ class Rewriter {
     return this.#isFromNothing(root) || this.#isSpareCopy(root);
   }
 
-  /** Whether it is a copy of memory that late ops hold at least as long anyway. */
+  /** Whether the value is a copy of memory that is live until the late ops have run anyway. */
   #isSpareCopy(root: ValueId): boolean {
     const { op, inputs } = this.#facts.definitionOf(root)!;
     if (!isCopy(op)) return false;
@@ -78,7 +78,7 @@ class Rewriter {
     return this.#facts.lastReadOfMemory(source) >= this.#facts.lastReadOfMemory(root);
   }
 
-  /** Whether the value depends on no tensor, only on attributes and other such values. */
+  /** Whether the value depends on no tensor: only on attributes and on values of the same kind. */
   #isFromNothing(id: ValueId): boolean {
     const known = this.#fromNothing.get(id);
     if (known !== undefined) return known;

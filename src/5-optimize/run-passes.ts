@@ -8,9 +8,9 @@ import { SharedPasses } from './facts/shared-passes.ts';
 import { passes } from './passes.ts';
 
 /**
- * Runs the passes of one stage in order. `settings` disables passes, receives a record of each run, and may observe
- * the program after it. The bytes of a program are counted once for all passes; `shared` holds the results found by
- * other candidates of the compilation.
+ * Runs the passes of one stage in order. `settings` disables passes, receives a record of each run, and may observe the
+ * program after it. A program's bytes are counted once for all passes; `shared` caches results across the candidates of
+ * a compilation.
  */
 export function* runPasses(
   given: Staged,
@@ -26,7 +26,7 @@ export function* runPasses(
     if ('enabled' in pass && !pass.enabled(context)) continue;
     const [after, ms] = yield* timed(shared.after(pass, current, context));
     const [{ program: given }, { program }] = [current, after];
-    // A pass may rebuild lists.
+    // A pass may return a new list of the same ops.
     const applied = !hasSameOps(given, program);
     settings.record({ pass: pass.name, stage: context.stage, applied, ms, given, program });
     if (settings.verify && (applied || !isVerified)) {
@@ -39,7 +39,7 @@ export function* runPasses(
   return current;
 }
 
-/** Returns the result of a pass, and the milliseconds its steps took. */
+/** Returns the result of a pass and the milliseconds that its steps took. */
 function* timed(steps: Steps<Staged>): Steps<readonly [Staged, number]> {
   let ms = 0;
   for (;;) {

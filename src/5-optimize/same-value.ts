@@ -6,16 +6,19 @@ import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
 /**
- * Rewrites a program so that ops read one value in place of another with the same bits. Collects replacements,
- * rejects observable ones, and drops the ops that computed replaced values.
+ * Makes ops read one value in place of another with the same bits. Collects replacements, rejects observable ones, and
+ * drops the ops that computed replaced values.
  */
 export class SameValues {
   readonly facts: ProgramFacts;
   readonly #given: Staged;
   readonly #mayReplace: (id: ValueId) => boolean;
-  /** Ops from here on run later than the call: what they read is kept, and the caller may write in between. */
+  /**
+   * Ops from here on run later than the call: what they read is kept, and the caller may write to its tensors in
+   * between.
+   */
   readonly #firstLate: number;
-  /** Memory that the caller can see: of inputs, outputs, and values read beside them. */
+  /** Memory that the caller can see: of inputs, outputs, and values read after the program. */
   readonly #callers: Set<ValueId>;
   readonly #returned: Set<ValueId>;
   /** Whether a caller may get the value itself: as an output, or through branches and loops that forward it. */
@@ -25,7 +28,7 @@ export class SameValues {
   /** Values computed under the name of an output whose own op is dropped. */
   readonly #renamed = new Map<ValueId, ValueId>();
   readonly #dropped = new Set<ValueId>();
-  /** The last op that reads each memory in place of another value. */
+  /** For each memory, the last op that reads it in place of another value. */
   readonly #readFor = new Map<ValueId, number>();
 
   /** `mayReplace`: called for each replacement that is not observable. */
@@ -75,14 +78,14 @@ export class SameValues {
     // If the other value is live where this one would be computed, sharing it needs no more memory.
     const isHeld = this.#callers.has(facts.memoryOf(same));
     if (!isView && !isHeld && this.#lastRead(same) < facts.definitionIndex(id)) return false;
-    // Between forward and backward a value is live only if it is kept: recomputing it in backward costs less.
+    // Between forward and backward, sharing keeps the value live: recomputing it in backward costs less.
     const boundary = this.#given.firstLate;
     const crosses = facts.definitionIndex(same) < boundary && facts.definitionIndex(id) >= boundary;
     if (!isView && crosses && facts.definitionIndex(same) >= 0) return false;
     const isLate = this.#lastRead(id) >= firstLate;
     const isEarly = facts.definitionIndex(id) < firstLate;
     if (!isView && isLate) {
-      // The caller may write to memory that backward keeps in between.
+      // Between forward and backward, the caller may write to memory that backward would read.
       if (this.#callers.has(facts.memoryOf(same))) return false;
       const isKept = this.#lastRead(same) >= firstLate;
       if (!isEarly && facts.definitionIndex(same) < firstLate && !isKept) return false;
@@ -99,15 +102,14 @@ export class SameValues {
   }
 
   /**
-   * Makes the op that computes `same` compute the output `id`: memory that only the program held becomes the
-   * caller's.
+   * Makes the op that computes `same` compute the output `id`: the caller receives memory that only the program used.
    */
   #returnInstead(id: ValueId, same: ValueId): boolean {
     const { facts } = this;
     const { firstLate } = this.#given;
     const isOwn = facts.rootOf(same) === same && facts.definitionIndex(same) >= 0;
     if (!isOwn || facts.rootOf(id) !== id || this.#callers.has(facts.memoryOf(same))) return false;
-    // Between forward and backward the caller may write to forward's results.
+    // Between forward and backward, the caller may write to forward's results.
     const isEarly = facts.definitionIndex(id) < firstLate;
     const crosses = !isEarly && facts.definitionIndex(same) < firstLate;
     const isReadLate = this.#lastRead(same) >= firstLate;

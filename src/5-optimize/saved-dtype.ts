@@ -9,7 +9,7 @@ import { type Like, savedAs } from './saved-forms.ts';
 
 const castsTo = { float16: 'toFloat16', bfloat16: 'toBfloat16' } as const;
 
-/** The metas of the values saved in place of a float32 value. */
+/** The metas of what is saved in place of a float32 value. */
 function metasOf(dtype: SavedDType, { shape, device }: TensorMeta): readonly TensorMeta[] {
   if (dtype !== 'int8') return [contiguousMeta({ dtype, shape }, device)];
   return [
@@ -38,8 +38,8 @@ function decoding(codes: ValueId[], value: ValueId, like: Like): ProgramOp {
 }
 
 /**
- * Saves the float32 values that forward computes for backward in fewer bits (`memory.savedDtype`). The only pass
- * that changes bits: values of forward are exact, gradients are computed from rounded values.
+ * Saves the float32 values that forward computes for backward in fewer bits (`memory.savedDtype`). The only pass that
+ * changes results: forward is exact, but gradients are computed from rounded values.
  */
 export function savedDtype(given: Staged, context: PassContext): Staged | Steps<Staged> {
   const dtype = context.memory.savedDtype;
@@ -52,7 +52,7 @@ export function savedDtype(given: Staged, context: PassContext): Staged | Steps<
   });
 }
 
-/** Ops that each compute a value that isn't kept from its codes, which are. `ops`: those of the planned program. */
+/** Returns ops that decode values which were saved only as codes. `ops`: those of the planned program. */
 export function valuesFromCodes(
   { ops }: Pick<Program, 'ops'>,
   kept: ReadonlySet<ValueId>,

@@ -13,7 +13,7 @@ import { whileNotLarger } from './while-not-larger.ts';
 interface Candidate {
   readonly root: ValueId;
   readonly definition: number;
-  /** The values that are read: the memory itself, or views of all its elements in order. */
+  /** The values that are read: the memory itself, or views of all its elements in their order. */
   readonly reads: ReadonlySet<ValueId>;
   readonly firstRead: number;
 }
@@ -30,8 +30,8 @@ interface SavedForm {
 }
 
 /**
- * Saves the values that forward computes for backward in another form, and decodes each in backward right before
- * its first use, if that needs no more bytes. Inputs, outputs, and values with a saved strided view stay.
+ * Saves the values that forward computes for backward in another form, and decodes each in backward right before its
+ * first use, if that needs no more bytes. Inputs, outputs, and values with a saved strided view keep their form.
  */
 export function* savedAs(given: Staged, context: PassContext, form: SavedForm): Steps<Staged> {
   const late = lateOps(given, context);
@@ -42,10 +42,7 @@ export function* savedAs(given: Staged, context: PassContext, form: SavedForm): 
   );
 }
 
-/**
- * For each op, whether it reads saved values of forward: in a whole step, the ops traced in `backward()` or
- * `grad()`.
- */
+/** For each op, whether it belongs to backward: in a whole step, the ops traced in `backward()` or `grad()`. */
 function lateOps({ program, firstLate }: Staged, { stage }: PassContext): readonly boolean[] {
   return program.ops.map((op, i) => (stage === 'joint' ? i >= firstLate : op.backward === true));
 }
@@ -82,7 +79,7 @@ function candidatesIn(
     return [{ root, definition, ...own }];
   });
 
-  /** Whether saving it takes no bytes of its own, or no other form takes fewer. */
+  /** Whether saving the memory takes no bytes of its own, or no form takes fewer. */
   function isFree(root: ValueId): boolean {
     if (!isContiguousMeta(values[root]!)) return true;
     if (facts.definitionIndex(root) < 0 || held.has(facts.memoryOf(root))) return true;

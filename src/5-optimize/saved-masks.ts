@@ -17,7 +17,7 @@ import {
 } from './saved/mask-rules.ts';
 import { whileNotLarger } from './while-not-larger.ts';
 
-/** A memory that backward reads only to compare its elements with constants. */
+/** A memory whose elements backward only compares with constants. */
 interface Candidate {
   readonly readers: readonly number[];
   /** Masks are computed before this op. */
@@ -26,10 +26,10 @@ interface Candidate {
 
 /**
  * Makes gradients of relu and similar ops read a mask of one byte per element (or one bit, `memory.savedMasks`) if
- * backward reads the saved values for nothing else: `dropWhere(dy, x <= 0)` instead of `reluGrad(dy, x)`. A value
- * that is kept anyway, for another op, as an output or by the caller, keeps its gradient: the mask would be saved
- * in addition. Bitwise identical, since the mask is the comparison that the gradient's kernel makes. Masks that
- * would make the program need more bytes are not used.
+ * backward reads the saved values for nothing else: `dropWhere(dy, x <= 0)` instead of `reluGrad(dy, x)`. Where the
+ * value is kept anyway, for another op, as an output or by the caller, a mask would only add bytes. Bitwise identical,
+ * since the mask is the comparison that the gradient's kernel makes. Masks that would make the program need more bytes
+ * are not used.
  */
 export function* savedMasks(given: Staged, context: PassContext): Steps<Staged> {
   const candidates = candidatesIn(given, context);
@@ -60,7 +60,7 @@ function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage, memory 
   function candidateOf(root: ValueId): Candidate | null {
     const isCallers = held.has(memoryOf(root)) || facts.definitionIndex(root) < 0;
     if (isCallers || facts.isWritten(root)) return null;
-    // Backward recomputes the values of a checkpoint call, and saves none of them.
+    // Backward recomputes the values of a checkpointed call instead of saving them.
     if (facts.definitionOf(root)!.checkpoint !== undefined) return null;
     const all = facts.readersOfMemory(root);
     const readers = all.filter((index) => comparesOnly(index, root));

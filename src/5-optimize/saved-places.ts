@@ -7,9 +7,9 @@ import { decodedPlaces, fitsBytes, windowsOf } from './saved/place-codes.ts';
 
 /**
  * For the gradient of max-pooling, stores the position of each maximum as uint8 within its window instead of int32
- * within the plane: forward's kernel writes it, and the gradient's kernel reads it. Positions that are an output or
- * that another op reads stay int32, and so do those of windows spanning more than 256 elements of a plane. No
- * program needs more bytes, whatever its plan.
+ * within the plane: forward's kernel writes it, and the gradient's kernel reads it. Positions stay int32 if they are an
+ * output, if another op reads them, or if a window spans more than 256 elements of a plane. No program needs more
+ * bytes, whatever its plan.
  */
 export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {
   const { ops, outputs } = program;
@@ -18,7 +18,7 @@ export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {
   const facts = ProgramFacts.of(program);
   const held = new Set([...outputs, ...alsoRead].map((id) => facts.memoryOf(id)));
   const values = [...program.values];
-  /** Codes by the positions that they encode. */
+  /** Codes, by the positions that they encode. */
   const codes = new Map<ValueId, ValueId>();
   for (const op of ops) {
     const places = op.outputs[1];
@@ -50,8 +50,8 @@ function isGradient({ op, inputs, attrs }: ProgramOp, places: ValueId): boolean 
 }
 
 /**
- * Ops that each compute int32 positions of a pooling in `traced` from the codes that are kept instead. `ops`: those
- * of the planned program; `values`: its value table, which grows.
+ * Returns ops that decode int32 pooling positions of `traced` from the codes saved in their place. `ops`: those of the
+ * planned program; `values`: its value table, which grows.
  */
 export function placesFromCodes(
   traced: Pick<Program, 'ops'>,

@@ -2,8 +2,8 @@ import type { Attrs } from '../../runtime/device/kernel-op.ts';
 import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
 
 /**
- * Returns an equivalent expression with fewer nodes: the same bits for every operand, negative zero, infinities and
- * NaN included. `x + 0` is not `x` (−0 + 0 is 0), but `x − 0`, `x · 1` and `x¹` are.
+ * Returns an equivalent expression with fewer nodes: the same bits for every operand, including negative zero,
+ * infinities and NaN. `x + 0` is not `x` (−0 + 0 is 0), but `x − 0`, `x · 1` and `x¹` are.
  */
 export function simplifyExpr(expr: Expr, attrs: Attrs): Expr {
   return rewrite(expr, (each) => {
@@ -24,7 +24,7 @@ export function simplifyExpr(expr: Expr, attrs: Attrs): Expr {
   });
 }
 
-/** Rewrites from the leaves up. Shared parts are visited once: an inverse error function has millions of paths. */
+/** Rewrites from the leaves up. Visits shared nodes once: the inverse error function has millions of paths. */
 function rewrite(expr: Expr, change: (expr: Expr) => Expr): Expr {
   const known = new Map<Expr, Expr>();
   const visit = (each: Expr): Expr => {
@@ -58,7 +58,7 @@ function withParts(expr: Expr, visit: (part: Expr) => Expr): Expr {
   }
 }
 
-/** Whether both have the same nodes, with bitwise equal numbers. */
+/** Whether both expressions have the same nodes, with bitwise equal numbers. */
 export function isSameExpr(a: Expr, b: Expr): boolean {
   const numbers = new Map<string, number>();
   const known = new Map<Expr, number>();
@@ -131,7 +131,7 @@ function simplifyBinary(expr: Expr & { readonly kind: 'binary' }): Expr {
   return expr;
 }
 
-/** `t(y) ? y : c` of `y = t(x) ? x : c` is `y`: where t(x) is false, both branches are c. */
+/** With `y = t(x) ? x : c`, `t(y) ? y : c` is `y`: where t(x) is false, both branches are c. */
 function simplifySelect(expr: Expr): Expr {
   if (expr.kind !== 'select') return expr;
   const { test, otherwise } = expr;

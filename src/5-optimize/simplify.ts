@@ -54,7 +54,7 @@ function equalTo(program: Program, same: SameValues, op: ProgramOp): ValueId | n
   return isRepeated && through === dtype && values[source]!.dtype === dtype ? operand : null;
 }
 
-/** The expression of a pointwise op, including its numbers; null if a number differs from run to run. */
+/** The expression of a pointwise op, including its numbers; null if a number changes between runs. */
 function exprOf({ op, attrs }: ProgramOp): Expr | null {
   if (op.kernel.kind !== 'pointwise') return null;
   const expr = simplifyExpr(op.kernel.expr, attrs);

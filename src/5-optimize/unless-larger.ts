@@ -6,15 +6,15 @@ import type { PassContext, Staged } from './facts/pass.ts';
 import { allFused } from './fuse/fuse-pointwise.ts';
 import { SameValues } from './same-value.ts';
 
-/** The most cost estimates; fewer for programs above `largeOps` ops, as each takes a walk. */
+/** The most cost estimates. Programs above `largeOps` ops get fewer, since each estimate walks the program. */
 const mostEstimates = 32;
 const mostEstimatesOfLarge = 8;
 const largeOps = 4000;
 
 /**
- * Applies the replacements that `collect` returns, except those that would make the program need more bytes: its
- * forward part alone, or all of it. If a set needs more, bisection finds the first replacement at fault, which is
- * rejected; a shared value may deprive some op of an operand to overwrite. A first plan applies all of them.
+ * Applies the replacements that `collect` returns, except those that would make forward, or the whole program, need
+ * more bytes: a shared value may leave an op without an operand to overwrite. If a set needs more, bisection finds the
+ * first replacement at fault and rejects it. A first plan applies all of them.
  */
 export function* unlessLarger(
   given: Staged,
@@ -41,7 +41,7 @@ export function* unlessLarger(
     const isLarger = isLargerWith(all.staged);
     yield;
     if (!isLarger || all.made.length === 0) return choose(all.made.length, all.staged);
-    // With the first `low` replacements it isn't larger; with the first `high` it is.
+    // The first `low` replacements don't make it larger; the first `high` do.
     let [low, high, best] = [0, all.made.length, given];
     while (high - low > 1 && left > 0) {
       const middle = (low + high) >> 1;
@@ -79,15 +79,15 @@ export function* unlessLarger(
 }
 
 /**
- * The peaks of the whole program, and of forward alone if backward may never run; both with ops run one by one, and
- * with pointwise ops fused as the plan may fuse them: a value that two groups each compute internally takes no
- * memory until it is shared.
+ * Returns the peaks of the whole program, and of forward alone if backward may never run: with ops run one by one, and
+ * with pointwise ops fused as in a plan, where a value that two groups each compute internally takes no memory until it
+ * is shared.
  */
 function peaksOf(staged: Staged, context: PassContext): number[] {
   return [unfused, allFused].flatMap((form) => fusedPeaksOf(staged, context, form));
 }
 
-/** Fuses ops of a program; values in `staying` remain results. */
+/** Fuses ops of a program; values in `staying` remain results of ops. */
 export type Fusion = (program: Program, staying: ReadonlySet<ValueId>) => Program;
 
 export const unfused: Fusion = (program) => program;

@@ -12,7 +12,7 @@ interface Measure {
   readonly isFastEnough?: (staged: Staged) => boolean;
 }
 
-/** The most cost estimates, as each takes a walk over the program. */
+/** The most cost estimates: each walks the program. */
 const mostEstimates = 12;
 
 /**
@@ -48,7 +48,7 @@ export function* whileNotLarger<Candidate>(
     }
     yield;
   }
-  // A program that runs as a whole keeps nothing beyond its end: only its peak counts, which slices may lower
+  // A program that runs as a whole keeps nothing after its end: only its peak counts, and slices may lower that
   // further.
   const isAsked = context.stage === 'joint' || context.memory.prefer === 'bytes';
   const isWorthIt = isAsked || bytes.some((form, i) => form.some((own, j) => own < known[i]![j]!));
@@ -62,7 +62,7 @@ export function* whileNotLarger<Candidate>(
 
 type Peaks = readonly (readonly number[])[];
 
-/** Whether no more bytes are needed in one of the forms: the planner chooses the form later. */
+/** Whether the program needs no more bytes in one of its forms: the planner chooses the form later. */
 function isNotLarger(needed: Peaks, known: Peaks): boolean {
   return needed.some((form, i) => form.every((bytes, j) => bytes <= known[i]![j]!));
 }

@@ -3,8 +3,8 @@ import type { JointProgram, ProgramOp, ValueId } from '../../../runtime/program/
 import type { Staged } from '../facts/pass.ts';
 
 /**
- * Eliminates ops whose outputs are unused. Ops are pure, so only `needed` values and their sources count; in-place
- * writes stay, since they may be visible elsewhere, and so do ops with an observable effect.
+ * Eliminates ops whose outputs are unused. Keeps ops that `needed` values depend on, in-place writes, since they may be
+ * visible elsewhere, and ops with an observable effect.
  */
 export function eliminateDeadCode(
   ops: readonly ProgramOp[],

@@ -7,8 +7,8 @@ export function normalize(traced: Program): Program {
 }
 
 /**
- * In: a program. Out: the same program with values numbered in order: inputs, then results. Guarantees: replaying
- * it op by op gives every value its own id again.
+ * In: a program. Out: the same program with values numbered in order: inputs, then results. Guarantees: replaying it op
+ * by op assigns every value the same id.
  */
 export function renumber(traced: Program): Program {
   const values: Program['values'][number][] = [];

@@ -7,9 +7,9 @@ import { bytesOf } from '../../../runtime/program/value-bytes.ts';
 const leastBytes = 4096;
 
 /**
- * Where backward reads a value of forward only for its shape, makes it read the shape of one number, expanded: the
- * value may then exist only a few rows at a time, inside a fused op. The number takes the allocator's smallest
- * block throughout the run, so programs of small values stay as they are.
+ * Where backward reads a value of forward only for its shape, makes it read one number expanded to that shape: the
+ * value may then exist only a few rows at a time, inside a fused op. The number takes the allocator's smallest block
+ * throughout the run, so programs of small values are not changed.
  */
 export function shapesApart(program: Program): Program {
   const { ops } = program;
@@ -46,7 +46,7 @@ export function shapesApart(program: Program): Program {
     const { op, inputs } = each;
     const isApart = (id: ValueId, i: number) => {
       const last = lastRead.get(id) ?? index;
-      // A value whose elements backward still reads exists as a whole.
+      // If backward also reads the value's elements, it exists as a whole anyway.
       return operandUse(op, i) === 'shape' && made.has(id) && ops[last]!.recordsGrad === true;
     };
     if (!each.backward || op.kernel.kind !== 'named' || !inputs.some(isApart)) return each;

@@ -4,9 +4,9 @@ import { ProgramFacts } from '../facts/program-facts.ts';
 import { isCopy } from './share-copies.ts';
 
 /**
- * A number read from a tensor is traced as a copy, since a write may follow. If none does, the copy becomes a view.
- * In: any program. Out: a program with the same bits. `region`: the program's caller may write to its operands and
- * results.
+ * A number read from a tensor is traced as a copy, in case the tensor is written later. If it isn't, the copy becomes a
+ * view. In: any program. Out: a program with the same bits. `region`: the program's caller may write to its operands
+ * and results.
  */
 export function dropReadCopies(program: Program, region: boolean): Program {
   const isReadCopy = (op: ProgramOp): boolean => copiesNumber(program, op);
@@ -55,14 +55,14 @@ export function dropReadCopies(program: Program, region: boolean): Program {
     if (!isReadCopy(op) || !isNeedless(op)) return op;
     changed = true;
     shift(to, values[from]!.offset);
-    // Two copies of one memory that are both outputs stay separate.
+    // Two copies of one memory that are both outputs keep separate memory.
     if (outputs.has(facts.memoryOf(to))) outputs.set(facts.memoryOf(from), 1);
     return { ...op, op: view, attrs: { shape: [] } };
   });
   return changed ? { ...program, values, ops } : program;
 }
 
-/** Whether the op copies one 0-d element without recording a gradient. */
+/** Whether the op copies one element as a 0-d tensor without recording a gradient. */
 function copiesNumber({ values }: Program, { op, inputs, recordsGrad }: ProgramOp): boolean {
   return isCopy(op) && !recordsGrad && values[inputs[0]!]!.shape.length === 0;
 }

@@ -7,14 +7,14 @@ import { ProgramFacts } from '../facts/program-facts.ts';
 interface CopyOptions {
   /** Whether the same gradient must flow through both copies. */
   readonly recorded?: boolean;
-  /** Values that leave the program beside its outputs: results of forward in a joint program. */
+  /** Values that leave the program in addition to its outputs: results of forward in a joint program. */
   readonly alsoRead?: readonly ValueId[];
 }
 
 /**
- * Makes one copy where the program would make two of the same elements in the same order, whatever their shapes:
- * the second becomes a view of the first. Only while the first is live anyway, so that no value lives longer than
- * the second would have. `recorded`: the same gradient must also flow through both.
+ * Replaces a second copy of the same elements in the same order, whatever its shape, by a view of the first copy. Only
+ * where the first copy is live anyway, so no live range grows. `recorded`: the same gradient must also flow through
+ * both.
  */
 export function shareCopies(
   program: Program,

@@ -5,14 +5,14 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
 
-/** Where the elements of a value are stored in another one. */
+/** The position of a value's elements in another value. */
 interface Place {
   readonly whole: ValueId;
   readonly offset: number;
 }
 
 /**
- * Makes late ops, those from `firstLate` on, read a concatenation that is live for them anyway, instead of its
+ * Makes late ops, from `firstLate` on, read parts of a concatenation that they keep live anyway, instead of its
  * operands: one copy instead of two.
  */
 export function shareParts(program: Program, firstLate: number): Program {
@@ -64,7 +64,7 @@ class LateReads {
   readonly #places: ReadonlyMap<ValueId, Place>;
   readonly #values: TensorMeta[];
   readonly #ops: ProgramOp[] = [];
-  /** Early values, and the replacements that late ops read. */
+  /** Early values and the replacements that late ops read. */
   readonly #moved = new Map<ValueId, ValueId>();
 
   constructor(program: Program, facts: ProgramFacts, places: ReadonlyMap<ValueId, Place>) {

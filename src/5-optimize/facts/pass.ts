@@ -4,11 +4,10 @@ import type { MemoryOptions } from '../../programs/memory-options.ts';
 import type { Steps } from '../../programs/steps.ts';
 
 /**
- * The kind of program that a pass works on: `traced`, a program before differentiation; `joint`, forward and
- * backward in one program; `step`, a program that runs as a whole and may include a backward; `region`, the program
- * of a branch, loop body or call; `again`, a joint program whose backward will be differentiated; `ordered`,
- * forward or backward in the order of its plan, which a pass keeps; `fused`, the same after that stage and in the order
- * of what it has fused.
+ * The kind of program that a pass works on: `traced`, a program before differentiation; `joint`, forward and backward
+ * in one program; `step`, a program that runs as a whole and may include a backward; `region`, the program of a branch,
+ * loop body or call; `again`, a joint program whose backward will be differentiated; `ordered`, forward or backward in
+ * the order of its plan, which passes keep; `fused`, the same program after that stage, ordered again.
  */
 type Stage = 'traced' | 'joint' | 'step' | 'region' | 'again' | 'ordered' | 'fused';
 
@@ -17,13 +16,13 @@ export interface Staged {
   readonly program: Program;
   /** Index of the first op after forward: values of forward that it reads have to be kept. */
   readonly firstLate: number;
-  /** Values that are read after the program beside its outputs: forward outputs of a joint program. */
+  /** Values read after the program in addition to its outputs: forward outputs of a joint program. */
   readonly alsoRead: readonly ValueId[];
 }
 
 export interface PassContext {
   readonly stage: Stage;
-  /** For a plan that is needed immediately: nothing is costed or searched if an acceptable choice is known. */
+  /** For a plan that is needed immediately: skips costs and searches where an acceptable choice is known. */
   readonly isFirst?: boolean;
   /** The choices of searches in an earlier compilation of the same program, or a record for new ones. */
   readonly choices?: Choices;
@@ -51,6 +50,6 @@ export interface Pass {
   readonly stages: readonly Stage[];
   /** Whether the pass runs; by default it does at each of its stages. */
   readonly enabled?: (context: PassContext) => boolean;
-  /** Runs the pass; in steps if it estimates many costs. */
+  /** Runs the pass; in steps if it makes many cost estimates. */
   readonly run: (given: Staged, context: PassContext) => Staged | Steps<Staged>;
 }

@@ -6,7 +6,7 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { ViewBases } from '../../../runtime/program/view-bases.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
-/** The latest facts: most passes change nothing, and the next one asks for those of the same program. */
+/** The latest facts: most passes change nothing, and the next pass reads the facts of the same program. */
 let latest: WeakRef<ProgramFacts> | undefined;
 
 /** Facts about a straight-line program, for rewriting rules. Ops are identified by their index. */
@@ -62,7 +62,7 @@ export class ProgramFacts {
     return this.#rootOf[id] as ValueId;
   }
 
-  /** Whether some view between the value and its memory has no gradient history. */
+  /** Whether a view between the value and its memory has no gradient history. */
   isApart(id: ValueId): boolean {
     const definition = this.definitionOf(id);
     if (definition?.op.kernel.kind !== 'view') return false;
@@ -71,8 +71,8 @@ export class ProgramFacts {
   }
 
   /**
-   * The value that this one is a view of whenever it exists: its memory, or a contribution to a gradient that flows
-   * to one of several names. Others in the same memory may be missing when this one is not.
+   * Returns the value that this one views and that exists whenever it does: its memory, or a contribution to a gradient
+   * that flows to several names. Other values in the same memory may be missing when this one isn't.
    */
   presentRootOf(id: ValueId): ValueId {
     const definition = this.definitionOf(id);
@@ -80,7 +80,7 @@ export class ProgramFacts {
     return isView ? this.presentRootOf(definition.inputs[0]!) : id;
   }
 
-  /** The value that this one is a view of, as gradients flow. */
+  /** Returns the value that this one is a view of, as gradients flow. */
   baseOf(id: ValueId): ValueId {
     return this.#views.baseOf(id);
   }
@@ -95,30 +95,30 @@ export class ProgramFacts {
     return this.#definedBy[id]!;
   }
 
-  /** Index of the last op that reads the value's memory; −1 if none does. */
+  /** Returns the index of the last op that reads the value's memory; −1 if none does. */
   lastReadOfMemory(id: ValueId): number {
     return this.#readers.get(this.rootOf(id))?.at(-1) ?? -1;
   }
 
-  /** The ops that read the value's memory, including its own views. */
+  /** Returns the ops that read the value's memory, including its own views. */
   readersOfMemory(id: ValueId): readonly number[] {
     return this.#readers.get(this.rootOf(id)) ?? [];
   }
 
   /**
-   * The representative of the value's memory. Values that may share memory, through views or control ops that
-   * forward an operand, have the same one.
+   * Returns the representative of the value's memory. Values that may share memory, through views or control ops that
+   * forward an operand, have the same representative.
    */
   memoryOf(id: ValueId): ValueId {
     return this.#groups.of(id);
   }
 
-  /** Whether some op writes the value's memory in place. */
+  /** Whether an op writes the value's memory in place. */
   isWritten(id: ValueId): boolean {
     return this.#writers.has(this.#groups.of(id));
   }
 
-  /** The number of ops before `index` that write the value's memory. */
+  /** Returns the number of ops before `index` that write the value's memory. */
   versionAt(id: ValueId, index: number): number {
     const writers = this.#writers.get(this.#groups.of(id)) ?? [];
     return writers.filter((writer) => writer < index).length;

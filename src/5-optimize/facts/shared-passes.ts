@@ -4,22 +4,24 @@ import type { MemoryOptions } from '../../programs/memory-options.ts';
 import type { Steps } from '../../programs/steps.ts';
 import type { Pass, PassContext, Staged } from './pass.ts';
 
-/** The result of a pass, and the choices it made. */
+/** The result of a pass and the choices it made. */
 interface Known {
   readonly after: Staged;
   readonly choices: Choices | undefined;
 }
 
 /**
- * Results of passes shared by the candidates of one compilation. Candidates differ in the memory options of single
- * passes, so most of them begin with the same passes on the same program.
+ * Pass results shared by the candidates of one compilation. Candidates differ in the memory options of single passes,
+ * so most start with the same passes on the same program.
  */
 export class SharedPasses {
   readonly #known = new WeakMap<Program, Map<string, Known>>();
 
-  /** Returns the result of the pass, computed once per program and per memory options that the pass may read. */
+  /**
+   * Returns the result of the pass, computed once per program and setting of the memory options that the pass may read.
+   */
   *after(pass: Pass, given: Staged, context: PassContext): Steps<Staged> {
-    // Choices of an earlier compilation are those of the candidate it took: there is no other candidate.
+    // Choices of an earlier compilation belong to the candidate it used: there is no other candidate.
     if (context.choices?.areKnown) return yield* stepsOf(pass, given, context);
     const ofProgram = this.#known.get(given.program) ?? new Map<string, Known>();
     this.#known.set(given.program, ofProgram);

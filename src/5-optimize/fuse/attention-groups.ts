@@ -9,10 +9,10 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import type { GroupOptions } from './groups.ts';
 
-/** The ops of one attention call, or of its gradient, by index, and where all of them may run. */
+/** The ops of one attention call, or of its gradient, by index, and the position where all of them may run. */
 interface AttentionGroup {
   readonly ops: readonly number[];
-  /** Views of their operands that stand between them, and run before them. */
+  /** Views of the group's operands that appear between its ops, and run before them. */
   readonly views: readonly number[];
   /** The index of the op before which they run. */
   readonly before: number;
@@ -88,7 +88,7 @@ class AttentionFinder {
     return this.#program.values[this.#op(index).outputs[0]!]!;
   }
 
-  /** Returns the op's role in a group; null if a run may lack one of its values. */
+  /** Returns the op's role in a group; null if one of its values may be missing in a run. */
   #kindOf(index: number) {
     const op = this.#op(index);
     const { fixed } = this.#options;
@@ -96,7 +96,7 @@ class AttentionFinder {
     return tilePartKind(op, this.#program.values);
   }
 
-  /** Adds all ops that compute the softmax's operand, read its result, or read what is computed from both. */
+  /** Adds all ops that compute the softmax's operand, read its result, or read a result of both. */
   #grow(seed: number, grid: TileGrid): Map<number, 'element' | 'sum'> {
     const region = new Map<number, 'element' | 'sum'>([[seed, 'element']]);
     const pending = [seed];
@@ -127,8 +127,8 @@ class AttentionFinder {
   }
 
   /**
-   * The region without elements that other ops read, if these depend on no product of the region, such as a mask:
-   * they remain values. Null if another op reads an element that does.
+   * Returns the region without elements that other ops read, such as a mask, if they depend on no product of the
+   * region: they remain values. Null if another op reads an element that does.
    */
   #withoutShared(region: ReadonlyMap<number, 'element' | 'sum'>): readonly number[] | null {
     const left = new Set([...region.keys()].sort((a, b) => a - b));
@@ -151,7 +151,7 @@ class AttentionFinder {
     return [...left];
   }
 
-  /** If a run lacks some gradient, the group is skipped as a whole. */
+  /** Whether the ops need the same gradients: a run that lacks one then skips the whole group. */
   #areOneSource(ops: readonly number[]): boolean {
     const sources = ops.map((index) => this.#options.sourcesOf(this.#op(index).outputs[0]!));
     const all = sources.reduce((bits, each) => bits | each, 0n);
@@ -159,8 +159,8 @@ class AttentionFinder {
   }
 
   /**
-   * Finds where the ops may run together: once all their operands are available, and before other ops read their
-   * results.
+   * Finds a position where the ops may run together: after all their operands are computed, and before other ops read
+   * their results.
    */
   #placed(ops: readonly number[]): AttentionGroup | null {
     const own = new Set(ops);

@@ -9,18 +9,18 @@ import type { Group, GroupOptions } from './groups.ts';
 import { oneOpAlike } from './known-groups.ts';
 import { raisingGroups } from './raising-groups.ts';
 
-/** The most programs that are costed, in each of two rounds, to find the groups that raise the peak. */
+/** The most programs to cost in each of two rounds of finding the groups that raise the peak. */
 const mostTrials = 10;
-/** The number of trials whose groups are chosen by estimates; later trials halve the remaining groups. */
+/** The number of trials that use estimates to choose groups; later trials halve the remaining groups. */
 const mostEstimates = 5;
 
 /**
  * In: a program in the order of its plan. Out: the same program with groups of ops fused into one op each, at the
  * position of the group's last op, as long as the program needs no more bytes.
  *
- * A group reads its operands where its last op stood, which may extend their live ranges. Peaks never rise above the
- * limit, by default the bytes of the given program, except by what saved dispatches are worth on a GPU: if the program
- * with all groups needs more bytes, the groups that raise the peak are left out and replaced by groups of adjacent ops.
+ * A group reads its operands at the position of its last op, which may extend their live ranges. If a program with all
+ * groups exceeds the limit, by default the bytes of the given program, the groups that raise the peak are replaced by
+ * groups of adjacent ops. Only on a GPU may the peak exceed the limit, by what the saved dispatches are worth.
  */
 export function fuseGroups(
   given: Staged,
@@ -37,7 +37,7 @@ export function fuseGroups(
     find({ fixed, sourcesOf: sources.of, adjacent }).flatMap((group) => writer.asOne(group, done));
   const groups = groupsOf(false, none);
   if (groups.length === 0) return given;
-  /** Groups of adjacent ops, in place of the groups left out. */
+  /** Groups of adjacent ops that replace rejected groups. */
   const others = (accepted: readonly Group[]): readonly Group[] =>
     groupsOf(true, new Set(accepted.flat()));
   const { choices } = context;
@@ -54,7 +54,7 @@ export function fuseGroups(
   let trials = 0;
   let accepted: readonly Group[] = [];
   let written = program;
-  /** Returns the bytes by which these groups raise the peak above the limit; accepts the groups if there are none. */
+  /** Returns the bytes by which these groups exceed the limit; accepts the groups if they don't. */
   const excessWith = (candidates: readonly Group[]): number => {
     trials++;
     const all = [...accepted, ...candidates];
@@ -88,7 +88,7 @@ export function fuseGroups(
   if (excess > 0) takeHalves(candidates);
   const taken = accepted;
   let adjacent: readonly Group[] = [];
-  // A first plan skips the second search: it is ready sooner, and runs a few more kernels.
+  // A first plan skips the second search: it is ready sooner at the cost of a few more kernels.
   if (taken.length < groups.length && !context.isFirst) {
     trials = 0;
     adjacent = others(taken);
@@ -117,10 +117,10 @@ export function writeGroups(
 
 const none: ReadonlySet<number> = new Set();
 
-/** On a GPU, saving one dispatch is worth this many bytes of the peak. */
+/** The bytes of peak memory that one saved GPU dispatch is worth. */
 const dispatchBytes = 16 * 1024;
 
-/** The bytes that the groups may add to the peak in exchange for the dispatches they save. */
+/** Returns the bytes that the groups may add to the peak in exchange for the dispatches they save. */
 function worthOf({ ops, values }: Program, groups: readonly Group[]): number {
   const saved = groups.map((group) => {
     const { inputs, outputs } = ops[group[0]!]!;
@@ -134,7 +134,7 @@ function worthOf({ ops, values }: Program, groups: readonly Group[]): number {
 class GroupWriter {
   readonly #program: Program;
   readonly #staying: ReadonlySet<ValueId>;
-  /** By value: how often ops name it as an operand. */
+  /** By value: how often it is an operand. */
   readonly #reads: Int32Array;
   readonly #made = new Map<Group, ProgramOp>();
   #memory: ValueGroups | null = null;
@@ -150,8 +150,8 @@ class GroupWriter {
   }
 
   /**
-   * Returns the group as one fused op, without views at its end; as several if it is too large for the device; none
-   * if an op is already `done` by another group.
+   * Returns the group as one fused op, without views at its end; as several if it is too large for the device; none if
+   * another group has already fused one of the ops (`done`).
    */
   asOne(group: Group, done: ReadonlySet<number>): Group[] {
     const { ops, values } = this.#program;
@@ -167,7 +167,7 @@ class GroupWriter {
     const results = this.#resultsOf(kept);
     const twice = this.#shownTwice(parts, results);
     if (twice !== null) {
-      // The view stays an op of its own: no op of one side is between those of the other.
+      // The view remains a separate op: no op of one side is between ops of the other.
       return [kept.slice(0, twice), kept.slice(twice + 1)].flatMap((each) =>
         this.asOne(each, done),
       );
@@ -181,8 +181,8 @@ class GroupWriter {
   }
 
   /**
-   * Returns the group without views of values that it doesn't compute, as parts of larger groups may have: if such
-   * a view were a result, no part would write its memory. It stays an op of its own, which reads no data.
+   * Returns the group without views of values that it doesn't compute, which parts of larger groups may contain: if
+   * such a view were a result, no part would write its memory. It remains a separate op, which reads no data.
    */
   #withoutOuterViews(group: Group): Group {
     const { ops } = this.#program;
@@ -198,7 +198,8 @@ class GroupWriter {
   }
 
   /**
-   * Whether the parts name the memory that they write by one value, so that they write the elements that they read.
+   * Whether the parts refer to the memory that they write through one value: they then write the elements that they
+   * read.
    */
   #writesByOneName(parts: readonly ProgramOp[]): boolean {
     const written = parts.flatMap((part) => writtenOperands(part).map((i) => part.inputs[i]!));
@@ -221,7 +222,7 @@ class GroupWriter {
     );
   }
 
-  /** Whether the device binds all values that the parts name: one op of them names no more. */
+  /** Whether one op surely can bind all values of the parts on the device. */
   #surelyFits(parts: readonly ProgramOp[]): boolean {
     const named = new Set(parts.flatMap(({ inputs, outputs }) => [...inputs, ...outputs]));
     const [first] = named;
@@ -230,7 +231,7 @@ class GroupWriter {
     );
   }
 
-  /** Each half may run where its own last op stands if no op of the other half is between its ops. */
+  /** Each half may run at the position of its own last op if no op of the other half is between its ops. */
   #halves(group: Group, done: ReadonlySet<number>): Group[] {
     const middle = group.length >> 1;
     return [group.slice(0, middle), group.slice(middle)].flatMap((half) => this.asOne(half, done));
@@ -246,7 +247,7 @@ class GroupWriter {
     return { ...this.#program, ops: ops.filter((op) => op !== null) };
   }
 
-  /** Values of the group that are read outside it. */
+  /** Returns the values of the group that are read outside it. */
   #resultsOf(group: Group): ValueId[] {
     const parts = group.map((index) => this.#program.ops[index]!);
     const left = new Map<ValueId, number>();
@@ -259,7 +260,7 @@ class GroupWriter {
   }
 
   /**
-   * Returns the index of a view that is a result together with its base or another view of it; null if there is
+   * Returns the index of a view that is a result together with its base or another view of the base; null if there is
    * none.
    */
   #shownTwice(parts: readonly ProgramOp[], results: readonly ValueId[]): number | null {

@@ -15,7 +15,7 @@ export function fusePointwise(given: Staged, context: PassContext): Staged {
   return fuseGroups(given, context, (options) => findGroups(program, rules, options));
 }
 
-/** Returns the program with all groups fused, in its given order: an estimate of the planned form. */
+/** Returns the program with all groups fused, in its given order: an estimate of what is planned. */
 export function allFused(program: Program, staying: ReadonlySet<ValueId>): Program {
   const groups = findGroups(program, new PointwiseRules(program.values), {
     fixed: new Set(),

@@ -15,11 +15,11 @@ import { withoutShapeReads } from './read-shapes.ts';
 import { RowRules } from './row-groups.ts';
 
 /**
- * In: a program in the order of its plan, with pointwise ops fused. Out: the same program with groups of ops that
- * can run row by row fused into one op each: pointwise ops before and after reductions, softmax, norms, products
- * and convolutions. A few rows at a time go through the whole group while they are in cache, and intermediate
- * values take no memory. Every op computes a row exactly as it would among all rows, so the bits are the same. On a
- * GPU, a group is a product or sum with pointwise ops on its elements.
+ * In: a program in the order of its plan, with pointwise ops fused. Out: the same program with groups of ops that can
+ * run row by row fused into one op each: pointwise ops before and after reductions, softmax, norms, products and
+ * convolutions. The group processes a few rows at a time, while they are in cache, and its intermediate values take no
+ * memory. Every op computes a row exactly as it would among all rows, so the bits are the same. On a GPU, a group is a
+ * product or sum with pointwise ops on its elements.
  */
 export function fuseRows(given: Staged, context: PassContext): Staged {
   const sums = mayBeSlower(context.memory);
@@ -33,7 +33,8 @@ export function fuseRows(given: Staged, context: PassContext): Staged {
 }
 
 /**
- * Rewrites sums to the shape of a per-channel bias as sums over dimensions, which can continue from block to block.
+ * Rewrites sums to the shape of a per-channel bias as sums over dimensions, which can accumulate over several blocks of
+ * rows.
  */
 function withSumsByChannel(program: Program): Program {
   const { values } = program;
@@ -48,7 +49,7 @@ function withSumsByChannel(program: Program): Program {
   return { ...program, ops };
 }
 
-/** Single pointwise ops don't form groups here: those that can share a loop have been fused before. */
+/** A lone pointwise op starts no group here: `fusePointwise` has already fused the ops that can share a loop. */
 export function rowGroups<Kind>(
   program: Program,
   options: GroupOptions,

@@ -10,8 +10,8 @@ import { RowRules } from './row-groups.ts';
 const everything: GroupOptions = { fixed: new Set(), sourcesOf: () => 0n, adjacent: false };
 
 /**
- * Returns the program as the fusing passes would write it if no group raised the peak: pointwise ops, rows and
- * updates, in its given order. What runs is close to it, so times are estimated from this form.
+ * Returns the program as the fusing passes would write it if no group raised the peak: pointwise ops, rows and updates,
+ * in the given order. Close to what runs, so times are estimated from this form.
  */
 export function fusedForm(given: Program, staying: ReadonlySet<ValueId>): Program {
   const rows = fusedValues(given, staying);
@@ -19,8 +19,8 @@ export function fusedForm(given: Program, staying: ReadonlySet<ValueId>): Progra
 }
 
 /**
- * Returns the fused form without merged updates, which keep all gradients live until their launch: plans that must need few bytes
- * have none. Bytes are estimated from this form.
+ * Returns the fused form without merged updates, which plans short of memory avoid: they keep all gradients live until
+ * their launch. Bytes are estimated from this form.
  */
 export function fusedValues(given: Program, staying: ReadonlySet<ValueId>): Program {
   const pointwise = withoutShapeReads(allFused(given, staying));

@@ -4,7 +4,7 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 /** The gradients that each value of a backward program is computed from, as a bit set. */
 interface GradientSources {
   of(id: ValueId): bigint;
-  /** Values that combine gradients from different sources: some of them may be missing in a run. */
+  /** Values that combine gradients from different sources, some of which may be missing in a run. */
   readonly joined: ReadonlySet<ValueId>;
 }
 

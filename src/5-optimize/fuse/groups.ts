@@ -2,15 +2,15 @@ import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
-/** Indices of ops that one fused op can replace, in order. */
+/** Indices of ops that one fused op can replace, in program order. */
 export type Group = readonly number[];
 
 export interface GroupOptions {
-  /** Values that may be missing in a run, and values whose ops must stay as they are. */
+  /** Values that may be missing in a run, and values whose ops must not be fused. */
   readonly fixed: ReadonlySet<ValueId>;
-  /** The gradients that a value is computed from: a run that lacks some of them skips whole groups. */
+  /** Returns the gradients that a value is computed from: a run that lacks some of them skips whole groups. */
   readonly sourcesOf: (id: ValueId) => bigint;
-  /** Only views, and ops that could be members themselves, may stand between two ops of a group. */
+  /** Whether only views, and ops that could be members themselves, may be between two ops of a group. */
   readonly adjacent: boolean;
 }
 
@@ -22,11 +22,11 @@ export interface GroupRules<Kind> {
   begin(op: ProgramOp): Kind | null;
   /** Returns the kind of a group of these connected ops; null if they can't form one. */
   join(one: Kind, other: Kind, group: Joined): Kind | null;
-  /** Whether the op is a view under another name of a value of the group, which other members may read. */
+  /** Whether the op is a view that gives another name to a value of the group, and that other members may read. */
   isAlias?(op: ProgramOp): boolean;
 }
 
-/** Returns rules that inspect each op only once for all searches. */
+/** Returns rules that inspect each op only once across all searches. */
 export function onceForEachOp<Kind>(rules: GroupRules<Kind>): GroupRules<Kind> {
   const kinds = new Map<ProgramOp, Kind | null>();
   return {
@@ -56,26 +56,26 @@ interface OpenGroup<Kind> {
   /** Values that the ops read but don't compute. */
   operands: readonly ValueId[];
   readonly defined: ValueId[];
-  /** Memories that the ops touch. */
+  /** Memories that the ops read or write. */
   readonly memories: number[];
-  /** For each of these, the value by which the ops name it; null if there are several. */
+  /** For each of these, the value through which the ops refer to it; null if there are several. */
   readonly names: (ValueId | null)[];
   /** Memories that the ops allocate or write. */
   readonly made: number[];
-  /** Whether the ops name each of these by one value. */
+  /** Whether the ops refer to each of these through one value. */
   isNamed: boolean;
   kind: Kind | null;
 }
 
-/** Two groups as one. */
+/** Two groups merged into one. */
 type Both<Kind> = Pick<OpenGroup<Kind>, 'ops' | 'operands'> & { readonly kind: Kind };
 
 const none: readonly never[] = [];
 
 /**
- * Finds groups of at least two connected ops that may run where their last op stands: between the first and the
- * last op of a group, no op outside reads what the group computes or writes, or writes what the group reads. One
- * walk over the program.
+ * Finds groups of at least two connected ops that may run at the position of their last op: between the first and the
+ * last op of a group, no op outside reads what the group computes or writes, or writes what the group reads. Walks the
+ * program once.
  */
 export function findGroups<Kind>(
   program: Program,
@@ -96,14 +96,14 @@ class GroupFinder<Kind> {
   readonly #options: GroupOptions;
   /** By value: the representative of its memory. */
   readonly #memory: Int32Array;
-  /** By memory: 1 if some op writes it in place. */
+  /** By memory: 1 if an op writes it in place. */
   readonly #isWritten: Uint8Array;
   readonly #open = new Set<OpenGroup<Kind>>();
   /** By value: the open group whose op computes it. */
   readonly #definer: (OpenGroup<Kind> | undefined)[];
   /** By memory: the open groups whose ops allocate or write it. */
   readonly #makers: (OpenGroup<Kind>[] | undefined)[];
-  /** By memory that some op writes: the open groups that touch it. */
+  /** By memory that an op writes: the open groups that read or write it. */
   readonly #touching = new Map<number, Set<OpenGroup<Kind>>>();
   /** For each alias among the members, the value that it views. */
   readonly #shown = new Map<ValueId, ValueId>();
@@ -146,14 +146,14 @@ class GroupFinder<Kind> {
     else this.#shown.delete(op.outputs[0]!);
   }
 
-  /** Whether none of its values may be missing or must remain the result of a separate op. */
+  /** Whether all of its values exist in every run and none must remain the result of a separate op. */
   #isPlain({ inputs, outputs }: ProgramOp): boolean {
     const { fixed } = this.#options;
     if (fixed.size === 0) return true;
     return !inputs.some((id) => fixed.has(id)) && !outputs.some((id) => fixed.has(id));
   }
 
-  /** If several groups name the memory, the op joins the group that computed the value. */
+  /** If several groups refer to the memory, the op joins the group that computed the value. */
   #isAliasInside(op: ProgramOp): boolean {
     if (!this.#rules.isAlias?.(op) || !this.#isPlain(op)) return false;
     return this.#definer[op.inputs[0]!] !== undefined;
@@ -171,9 +171,9 @@ class GroupFinder<Kind> {
     for (const group of ending) this.#close(group);
   }
 
-  /** Open groups that write what the op touches, or touch what it writes, in order. */
+  /** Returns open groups that write what the op reads or writes, or read what it writes, in program order. */
   #conflicting(op: ProgramOp, isView: boolean): readonly OpenGroup<Kind>[] {
-    // Most ops meet no open group.
+    // Most ops conflict with no open group.
     let found: OpenGroup<Kind>[] | undefined;
     const add = (group: OpenGroup<Kind>): void => {
       found ??= [];
@@ -221,9 +221,7 @@ class GroupFinder<Kind> {
     return group;
   }
 
-  /**
-   * Returns what both are as one group; null if they can't form one. The checks that reject most pairs come first.
-   */
+  /** Returns the merged group; null if the two can't form one. The checks that reject most pairs come first. */
   #asOne(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): Both<Kind> | null {
     const { mostParts, mostOperands } = this.#rules;
     if (earlier.ops.length + later.ops.length > mostParts) return null;
@@ -322,7 +320,10 @@ function inOrder(a: readonly number[], b: readonly number[]): readonly number[] 
 
 type Named = Pick<OpenGroup<unknown>, 'memories' | 'names' | 'made' | 'isNamed'>;
 
-/** Whether a memory that one of the groups makes is named by one value: it must be read element by element. */
+/**
+ * Whether each memory that one of the groups allocates or writes has one name in both: it must be read element by
+ * element.
+ */
 function areNamedAlike(a: Named, b: Named): boolean {
   if (!a.isNamed || !b.isNamed) return false;
   return b.memories.every((memory, i) => {
@@ -336,7 +337,7 @@ function nameIn({ memories, names }: Named, memory: number): ValueId | null {
   return names[memories.indexOf(memory)]!;
 }
 
-/** Records the value by which a memory is named; null if there are several. */
+/** Records the value through which ops refer to a memory; null if there are several. */
 function touch({ memories, names }: Named, memory: number, id: ValueId | null): void {
   const at = memories.indexOf(memory);
   if (at < 0) {

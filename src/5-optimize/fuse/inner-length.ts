@@ -2,7 +2,9 @@ import { collapse } from '../../../runtime/device/cpu/core/loops.ts';
 import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { broadcastStrides, type Shape, sameShape } from '../../../runtime/spec/shape.ts';
 
-/** The number of elements in the innermost loop over operands of one shape, or of shapes that broadcast to it. */
+/**
+ * Returns the number of elements in the innermost loop over operands of one shape, or of shapes that broadcast to it.
+ */
 export function innerLength(shape: Shape, operands: readonly TensorMeta[]): number {
   const strides: (readonly number[])[] = [];
   let whole: readonly number[] | undefined;
@@ -10,7 +12,7 @@ export function innerLength(shape: Shape, operands: readonly TensorMeta[]): numb
     if (!sameShape(meta.shape, shape)) {
       strides.push(broadcastStrides(meta.shape, meta.strides, shape));
     } else if (!whole || !sameShape(whole, meta.strides)) {
-      // Most operands have the full shape and one layout, which all split the loop in the same way.
+      // Most operands have the full shape and one layout, so they split the loop identically.
       strides.push(meta.strides);
       whole ??= meta.strides;
     }
@@ -24,9 +26,9 @@ const longEnough = 32;
 const fewElements = 512;
 
 /**
- * Whether parts over `size` elements with inner loops of lengths `a` and `b` run well in one loop of length `both`:
- * an operand that broadcasts along columns splits the loop of all parts into rows, and the last elements of a row
- * are computed one by one.
+ * Whether parts over `size` elements with inner loops of lengths `a` and `b` run well in one loop of length `both`. An
+ * operand that broadcasts along columns splits the loop of all parts into rows, and the last elements of each row are
+ * computed one by one.
  */
 export function mayShareLoop(size: number, both: number, a: number, b: number): boolean {
   return size <= fewElements || both >= longEnough || both >= Math.max(a, b);

@@ -1,6 +1,6 @@
 /**
- * Fused ops by the structure of their group: candidate programs have most of their groups in common, under other names
- * of values.
+ * Caches fused ops by the structure of their group: candidate programs have most groups in common, under other value
+ * ids.
  */
 
 import type { Attrs } from '../../../runtime/device/kernel-op.ts';
@@ -11,23 +11,23 @@ import { inPlaceOf } from '../../../runtime/program/fused/fused-op.ts';
 import { mayBeStaged, oneOp } from '../../../runtime/program/fused/staged-op.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 
-/** A fused op without names of values: its inputs are places among the values that its parts name. */
+/** A fused op without value ids: its inputs are indices into the values that its parts refer to. */
 interface Fused {
   readonly op: ProgramOp['op'];
   readonly attrs: ProgramOp['attrs'];
   readonly inputs: readonly number[];
 }
 
-/** By structure. */
+/** The cached results for one structure. */
 interface Known {
   readonly mayBeStaged: Map<string, boolean>;
   readonly fused: Map<string, Fused | null>;
 }
 
-/** By the meta of the first value that a group names: groups are known as long as their program. */
+/** By the meta of the first value that a group refers to: groups are cached as long as their program lives. */
 const known = new WeakMap<TensorMeta, Known>();
 
-/** Returns the result of `mayBeStaged`, found once for all groups of one structure. */
+/** Returns the result of `mayBeStaged`, computed once for all groups of one structure. */
 export function mayBeStagedAlike(parts: readonly ProgramOp[], values: ValueTable): boolean {
   const structure = structureOf(parts, values);
   if (!structure) return mayBeStaged(parts, values);
@@ -64,17 +64,17 @@ export function oneOpAlike(
 }
 
 interface Structure {
-  /** Equal for groups that differ only in the names of their values. */
+  /** A text that is equal for groups that differ only in their value ids. */
   readonly text: string;
-  /** The values that the parts name, in order. */
+  /** The values that the parts refer to, in order. */
   readonly ids: readonly ValueId[];
   readonly known: Known;
 }
 
-/** Writing the structure of a larger group takes longer than it may save. */
+/** For larger groups, writing the structure takes longer than it may save. */
 const mostParts = 32;
 
-/** Null if the group depends on more than records, attributes and metas. */
+/** Returns null if the group depends on more than records, attributes and metas. */
 function structureOf(parts: readonly ProgramOp[], values: ValueTable): Structure | null {
   if (parts.length > mostParts) return null;
   const ids: ValueId[] = [];
@@ -106,7 +106,7 @@ function knownFor(meta: TensorMeta): Known {
   return found;
 }
 
-/** Symbolic numbers count by their current values. */
+/** Symbolic numbers are written as their current values. */
 function textOf(attrs: Attrs): string {
   let text = String(numberOf(attrs));
   for (const name in attrs) {

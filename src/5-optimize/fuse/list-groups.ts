@@ -17,8 +17,8 @@ interface OpenList {
 }
 
 /**
- * Groups of in-place writes with one structure, on separate operands, such as the updates of all parameters. Each
- * may run where the last one stands: no op in between reads what they write, or writes what they read.
+ * Finds groups of in-place writes with one structure, on separate operands, such as the updates of all parameters. Each
+ * may run at the position of the last one: no op in between reads what they write, or writes what they read.
  */
 export function listGroups(program: Program, options: GroupOptions): Group[] {
   const { ops, values } = program;
@@ -65,7 +65,7 @@ function isBarrier({ op }: ProgramOp): boolean {
   return op.kernel.kind === 'control' || op.mayRefuse === true || (!isFused && op.effect === true);
 }
 
-/** Whether the op is pointwise, alone or fused, and writes in place, on dense operands. */
+/** Whether the op is a pointwise op, or several fused ones, that writes in place, on dense operands. */
 function isUpdate(given: ProgramOp, { values }: Program, options: GroupOptions): boolean {
   const { op, inputs, outputs } = given;
   const { kernel } = op;
@@ -93,7 +93,7 @@ function isSingleUpdate(given: ProgramOp, values: ValueTable): boolean {
   });
 }
 
-/** Memories that the op reads or writes. */
+/** Returns the memories that the op reads or writes. */
 function accessesOf(op: ProgramOp, memory: ValueGroups) {
   const of = (ids: readonly ValueId[]) => ids.map((id) => memory.of(id));
   const read = op.before === undefined ? op.inputs : [...op.inputs, op.before];

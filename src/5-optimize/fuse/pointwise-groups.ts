@@ -13,9 +13,9 @@ interface Loop {
   readonly length: number;
 }
 
-/** Rules for pointwise ops over one shape: each element goes through all of them. */
+/** Rules for pointwise ops over one shape: each element passes through all of them. */
 export class PointwiseRules implements GroupRules<Loop> {
-  /** With more members, a kernel would have more live values than fit in registers and scratch memory. */
+  /** With more members, a kernel would have more live values than registers and scratch memory can hold. */
   readonly mostParts = 24;
   readonly mostOperands = 24;
   readonly #values: ValueTable;

@@ -3,25 +3,25 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { bytesOf } from '../../../runtime/program/value-bytes.ts';
 import type { Group } from './groups.ts';
 
-/** Bytes that are live from one op to another, both included. */
+/** Bytes that are live from one op to another, both inclusive. */
 interface Change {
   readonly from: number;
   readonly to: number;
   readonly bytes: number;
 }
 
-/** Chooses the groups to leave out if a program with all of them needs too many bytes. */
+/** Chooses the groups to leave out if a program with all of them exceeds its bytes. */
 interface RaisingGroups {
   /** Returns the groups without those estimated to cause the `excess` bytes. */
   without(groups: readonly Group[], excess: number): Group[];
 }
 
-/** The most ops to inspect, each the one with the most live bytes: the program may be long. */
+/** The most ops to inspect, each time the one with the most live bytes: the program may be long. */
 const mostTops = 64;
 
 /**
- * Estimates in one walk which memory is live at each op, assuming that elementwise ops take over the memory of a
- * dying operand and other ops don't. `freed`: inputs that are freed after their last use.
+ * Estimates in one walk which memory is live at each op, assuming that elementwise ops reuse the memory of an operand
+ * at its last use and other ops don't. `freed`: inputs that are freed after their last use.
  */
 export function raisingGroups(
   program: Program,
@@ -66,7 +66,7 @@ function raisingAt(
     .map(({ g }) => g);
 }
 
-/** The live bytes at each of `ops` ops. */
+/** Returns the live bytes at each of `ops` ops. */
 function sumOf(changes: readonly Change[], ops: number): Float64Array {
   const live = new Float64Array(ops + 1);
   for (const { from, to, bytes } of changes) {
@@ -83,7 +83,7 @@ function highest(live: Float64Array): number {
   return top;
 }
 
-/** The live range of each memory; a memory that an op takes over is counted once. */
+/** Returns the live range of each memory; a memory that an op reuses for its result is counted once. */
 function liveChanges({ ops }: Program, ranges: LiveRanges): Change[] {
   return Array.from(new Set(ranges.values()), ({ made, last, bytes }) => {
     const [from, to] = [Math.max(made, 0), Math.min(last, ops.length - 1)];
@@ -95,17 +95,17 @@ function liveChanges({ ops }: Program, ranges: LiveRanges): Change[] {
 interface LiveRange {
   /** The op that allocates it; −1 for an input. */
   readonly made: number;
-  /** The last op that reads it; past the last op if it outlives the program. */
+  /** The last op that reads it; beyond the last op if it outlives the program. */
   last: number;
   readonly bytes: number;
   /** Indices of the ops that read it, in order. */
   readonly readers: number[];
 }
 
-/** Live ranges by value; views share that of their memory. */
+/** Live ranges by value; views share the range of their memory. */
 type LiveRanges = ReadonlyMap<ValueId, LiveRange>;
 
-/** The memories that the program allocates, and those of the inputs that it frees. */
+/** Returns the memories that the program allocates, and the memories of the inputs that it frees. */
 function liveRanges(
   { ops, values, inputs }: Program,
   staying: ReadonlySet<ValueId>,
@@ -136,7 +136,7 @@ function liveRanges(
   return ranges;
 }
 
-/** The changes of live bytes if the group's ops run at the position of the last one. */
+/** Returns the changes of live bytes if the group's ops run at the position of the last one. */
 function changesBy({ ops }: Program, group: Group, ranges: LiveRanges): Change[] {
   const changes: Change[] = [];
   const own = new Set(group);

@@ -3,8 +3,8 @@ import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import { contiguousStrides, viewStrides } from '../../../runtime/spec/shape.ts';
 
 /**
- * Replaces each `reshapeLike`, which reads a value only for its shape, by a reshape to that shape. A value that is
- * read for nothing else then takes no memory in a fused op.
+ * Replaces each `reshapeLike`, which reads a value only for its shape, by a reshape to that shape. A value without
+ * other reads then takes no memory in a fused op.
  */
 export function withoutShapeReads(program: Program): Program {
   const { values } = program;

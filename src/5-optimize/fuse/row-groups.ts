@@ -7,13 +7,13 @@ import { mayBeStagedAlike } from './known-groups.ts';
 
 interface Rows {
   /**
-   * The number of products whose right operand all rows share: it would be packed again for each block, which pays
-   * for one product only.
+   * The number of products whose right operand all rows share. It is packed again for each block, which pays off for
+   * one product only.
    */
   readonly sharedProducts: number;
 }
 
-/** Rules for ops with rows in common: a few rows at a time go through all of them. */
+/** Rules for ops with rows in common: a few rows at a time pass through all of them. */
 export class RowRules implements GroupRules<Rows> {
   readonly mostParts = 12;
   readonly mostOperands = 24;

@@ -6,8 +6,8 @@ import { gradientSources } from './gradient-sources.ts';
 
 /**
  * In: a program in the order of its plan. Out: the same program with attention, from the product that computes the
- * scores to the one with the weights, fused into one op, and its gradient into another, on devices that compute
- * them by tiles: no value with an element per query and key takes memory. Sums keep their order, so the bits are
+ * scores to the product with the weights, fused into one op, and its gradient into another, on devices that compute
+ * them by tiles. No value with an element per query and key then takes memory. Sums keep their order, so the bits are
  * the same.
  */
 export function tileAttention(given: Staged, context: PassContext): Staged {
@@ -26,7 +26,7 @@ export function tileAttention(given: Staged, context: PassContext): Staged {
   return fused.program === together.program ? given : fused;
 }
 
-/** Returns the program with all attention by tiles, in its given order: an estimate of the planned form. */
+/** Returns the program with all attention by tiles, in its given order: an estimate of what is planned. */
 export function tiledForm(program: Program, staying: ReadonlySet<ValueId>): Program {
   const found = attentionGroups(program, staying, { fixed: new Set(), sourcesOf: () => 0n });
   if (found.length === 0) return program;

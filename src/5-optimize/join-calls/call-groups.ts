@@ -17,10 +17,9 @@ interface OpenGroup {
 
 /**
  * Finds calls that can be made one after another at the position of the last: each continues with a result of an
- * earlier one, or reads the same value with unbacked sizes. No op between them reads their results, writes
- * anything, or contributes a gradient to a value that they also contribute to: contributions are summed in the
- * order of their ops, last first, and must stay in it. `asked`: values whose complete gradient may be requested,
- * which couldn't be separated from its terms inside one op.
+ * earlier one, or reads the same value with unbacked sizes. No op between them reads their results, writes anything, or
+ * contributes a gradient to a value that they also contribute to: contributions must keep being summed in op order,
+ * last first. `asked`: values whose complete gradient may be requested; one op couldn't separate it from its terms.
  */
 export function callGroups(
   { values, ops, outputs }: Program,
@@ -70,7 +69,7 @@ function isOpen({ call }: ProgramOp, operand: number): boolean {
   return form === 'dynamic' || form === 'list';
 }
 
-/** Calls whose tape is read by one op in the same program, or by none. */
+/** Returns the calls whose tape is read by one op in the same program, or by none. */
 function joinableCalls(
   ops: readonly ProgramOp[],
   outputs: readonly ValueId[],

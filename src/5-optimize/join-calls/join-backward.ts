@@ -6,17 +6,17 @@ import type { WiredGroup } from './joined-ops.ts';
 
 /** The backward ops of a group's members, merged into one. */
 interface JoinedBackward {
-  /** The ops that the merged op replaces: the backward ops, and the sums of their gradients. */
+  /** The ops that the merged op replaces: the members' backward ops and the sums of their gradients. */
   readonly replaced: ReadonlySet<ProgramOp>;
-  /** Gradients that enter the merged op, by the results they belong to. */
+  /** Gradients that enter the merged op, by the results that they belong to. */
   readonly seeds: ReadonlyMap<ValueId, ValueId>;
   /** Gradients that leave it, by operand of the merged call. */
   readonly leaving: ReadonlyMap<number, ValueId>;
 }
 
 /**
- * Merges the backward ops of a group's members. Null if gradients between them have other readers, or are summed in
- * an order that one program would not use.
+ * Merges the backward ops of a group's members. Null if gradients between them have other readers, or if one program
+ * would sum them in another order.
  */
 export function joinedBackward(program: Program, group: WiredGroup): JoinedBackward | null {
   return new Joining(program, group).joined();
@@ -58,7 +58,7 @@ class Joining {
         const made = this.#group.ops[i]!.outputs[result]!;
         const parts = inner.get(made) ?? new Set();
         const seed = this.#withoutParts(backwardOp.inputs[k + 1]!, parts);
-        // A term has another reader, or the sum has another order.
+        // A term has another reader, or the sum uses another order.
         if (parts.size > 0) return null;
         if (seed !== null) seeds.set(made, seed);
         inner.delete(made);
@@ -68,7 +68,7 @@ class Joining {
     return { replaced: this.#replaced, seeds, leaving: this.#leaving() };
   }
 
-  /** Gradients that a member contributes to results of an earlier one. */
+  /** Returns the gradients that a member contributes to results of an earlier member. */
   #innerGradients(): Map<ValueId, Set<ValueId>> {
     const inner = new Map<ValueId, Set<ValueId>>();
     this.#eachGradient((member, operand, gradient) => {
@@ -97,8 +97,8 @@ class Joining {
   }
 
   /**
-   * The gradient of a result before the members add to it; null if only they contribute. Removes the terms it finds
-   * from `parts`.
+   * Returns the gradient of a result before the members add to it; null if only they contribute. Removes the terms it
+   * finds from `parts`.
    */
   #withoutParts(complete: ValueId, parts: Set<ValueId>): ValueId | null {
     let rest = complete;

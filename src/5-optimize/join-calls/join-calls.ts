@@ -10,9 +10,9 @@ import { joinedBackward } from './join-backward.ts';
 import { type WiredGroup, wired } from './joined-ops.ts';
 
 /**
- * In: a traced program. Out: the same program with consecutive calls merged into one. Results and gradients are
- * bitwise identical; a member's value that no other op reads is not a result, and lives and dies inside. `asked`:
- * values whose gradient code outside the program may request.
+ * In: a traced program. Out: the same program with consecutive calls merged into one. Results and gradients are bitwise
+ * identical. A member's value that no other op reads is not a result, and is freed inside the call. `asked`: values
+ * whose gradient code outside the program may request.
  */
 export function joinCalls(
   program: Program,
@@ -26,12 +26,12 @@ export function joinCalls(
   return joined;
 }
 
-/** The positions of the ops after other groups were merged. */
+/** Returns the positions of the members after other groups were merged. */
 function joinedNumbers({ ops }: Program, members: ReadonlySet<ProgramOp>): CallGroup {
   return ops.flatMap((op, index) => (members.has(op) ? [index] : []));
 }
 
-/** Merges one group. Null if it has to stay as it is. */
+/** Merges one group; null if that isn't possible. */
 function withJoined(program: Program, numbers: CallGroup): Program | null {
   const group = wired(program, numbers);
   const backward = joinedBackward(program, group);
@@ -85,7 +85,7 @@ function withJoined(program: Program, numbers: CallGroup): Program | null {
   return settled && { ...program, ops: settled };
 }
 
-/** Values that other ops read, or compute a gradient for. */
+/** Returns values that other ops read, or compute a gradient for. */
 function resultsOf(
   { ops, outputs }: Program,
   { ops: members, madeBy }: WiredGroup,
@@ -101,8 +101,8 @@ function resultsOf(
 }
 
 /**
- * Reorders the ops so that each comes after the merged op it depends on. Null if an observable op would have to
- * wait, or one would have to move past a write.
+ * Reorders the ops so that each follows the merged op it depends on. Null if that would delay an observable op or move
+ * an op past a write.
  */
 function inOrder(
   { inputs, ops }: Program,

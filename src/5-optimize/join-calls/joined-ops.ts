@@ -12,13 +12,13 @@ export interface WiredGroup {
   readonly members: readonly Member[];
   /** For each operand of the merged call, the surrounding value. */
   readonly operands: readonly ValueId[];
-  /** For values computed by a member, which one. */
+  /** For each value that a member computes, the member. */
   readonly madeBy: ReadonlyMap<ValueId, MemberResult>;
 }
 
 /**
- * Orders operands with those of the last member first, each with a gradient of its own where one may flow:
- * contributions then arrive in the order in which the separate members would make them.
+ * Orders operands by member, last member first. Each has its own gradient where one may flow: contributions then arrive
+ * in the same order as from separate members.
  */
 export function wired({ values, ops: all }: Program, group: CallGroup): WiredGroup {
   const ops = group.map((index) => all[index]!);

@@ -7,20 +7,20 @@ import type { MemoryUses } from './memory-uses.ts';
 import { SimilarChoices } from './similar-choices.ts';
 import { WorkBound } from './work-bound.ts';
 
-/** With its ops in another order, a program may need this factor less than in a single walk. */
+/** Reordering a program's ops may reduce its bytes by this factor, compared with a single walk. */
 const reordered = 1.1;
-/** Sums of arithmetic are rounded. */
+/** The relative rounding error of summed arithmetic. */
 const slight = 1e-9;
-/** Choices by segments recompute at least this share of forward's arithmetic. */
+/** Choices by segments are candidates if they recompute at least this share of forward's arithmetic. */
 const leastOfSegments = 0.5;
 /**
- * If no candidate fits, those within this factor of the fewest bytes are planned, since their plans may rank
+ * If no candidate fits, those within this factor of the fewest bytes are planned, since planning may rank them
  * differently.
  */
 const nearFloor = 1.05;
 /**
- * The number of these candidates that are planned, those with the least arithmetic and those with the fewest bytes,
- * by the ops of the program.
+ * The number of these candidates to plan: the ones with the least arithmetic and the ones with the fewest bytes, by
+ * program size.
  */
 const floors = [
   { ops: 1500, cheap: 8, low: 4 },
@@ -29,9 +29,9 @@ const floors = [
 ] as const;
 
 /**
- * The candidates for recomputing a part of forward, independent of the budget: by evictions, by choices of kept
- * values, and, from half of forward's arithmetic on, by segments. A larger budget has all candidates of a smaller
- * one.
+ * The candidates for recomputing a part of forward, independent of the budget: evictions, choices of kept values, and
+ * choices by segments that recompute at least half of forward's arithmetic. A larger budget has all candidates of a
+ * smaller one.
  */
 export class Candidates {
   readonly #size: number;
@@ -39,15 +39,15 @@ export class Candidates {
   readonly #evictions: Evictions;
   readonly #kept: KeptChoices;
   readonly #bound: WorkBound;
-  /** The memory that is live beside the values that the ops compute, by the given measure. */
+  /** The measured memory that is live in addition to the values that the ops compute. */
   readonly #beside: number;
-  /** A lower bound of what any candidate needs, by the given measure. */
+  /** A lower bound of any candidate's measured bytes. */
   readonly #least: number;
   #cheapest: readonly Candidate[] | undefined;
   #similar: SimilarChoices | undefined;
   #inSegments: readonly Candidate[] | undefined;
 
-  /** `below`: the arithmetic that a candidate stays below, whatever bytes are asked for. */
+  /** `below`: the arithmetic that all candidates stay below, at any number of bytes. */
   constructor(
     facts: ForwardFacts,
     uses: MemoryUses,
@@ -66,14 +66,17 @@ export class Candidates {
     this.#least = this.#beside + uses.atLeast;
   }
 
-  /** Candidates that need at most `bytes`, by the given measure, and less than `below` arithmetic, cheapest first. */
+  /**
+   * Yields candidates that need at most `bytes`, by the given measure, and less than `below` arithmetic, cheapest
+   * first.
+   */
   *within(bytes: number, below: number): Generator<Candidate> {
-    // Choices by segments skip values that these keep.
+    // Choices by segments omit candidates that these include.
     this.#cheapest ??= this.#kept.cheapest();
     this.#similar ??= new SimilarChoices(this.#cheapest, this.#size);
     const similar = this.#similar;
     if (bytes < this.#least) return;
-    // What surely needs more isn't measured.
+    // Candidates with less arithmetic surely need more bytes and aren't measured.
     const enough = (1 - slight) * this.#bound.least(bytes - this.#beside, below);
     if (enough >= below) return;
     const evictions = this.#evictions;
@@ -105,8 +108,8 @@ export class Candidates {
   }
 
   /**
-   * Candidates with the fewest bytes by the given measure, and the cheapest of those with equal bytes; cheapest
-   * first.
+   * Returns the candidates with the fewest bytes by the given measure, only the cheapest of those with equal bytes;
+   * cheapest first.
    */
   floor(): readonly Candidate[] {
     const all = [...this.#takingMuch(), ...this.#evictions.lowest()];

@@ -8,8 +8,9 @@ import type { ForwardFacts } from './forward-facts.ts';
  * minimum cut of the program (Chaitanya and He, "Min-cut optimal recomputation", functorch, 2022). `free` is kept
  * anyway.
  *
- * There is a node per memory for "backward has it" and one per op for "runs again". Backward has what it reads and
- * what an op that runs again reads; a memory that it has without its op running again is kept, and costs its bytes.
+ * The network has a node per memory, "backward has it", and a node per op, "runs again". Backward has what it reads and
+ * what the ops that run again read. A memory that it has although its op doesn't run again is kept, and costs its
+ * bytes.
  */
 export function cheapestKept(
   facts: ForwardFacts,
@@ -30,12 +31,12 @@ interface KeptNetwork {
   readonly network: FlowNetwork;
   /** The memories that the ops allocate. */
   readonly made: readonly ValueId[];
-  /** The nodes of those ops that can run again. */
+  /** The nodes of the ops that can run again. */
   readonly again: ReadonlyMap<number, number>;
 }
 
 /**
- * Returns the network whose minimum cut is the cheapest choice among what `ops` compute. `isRead` tells which memory
+ * Returns the network whose minimum cut is the cheapest choice among the results of `ops`. `isRead` tells which memory
  * backward reads.
  */
 export function keptNetwork(

@@ -2,9 +2,9 @@ import type { ValueId } from '../../../runtime/program/program.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
 /**
- * Returns the values to keep if forward is divided into this many segments of about equal size: the memory that
- * crosses from one to the next, at the positions where that is least. Chen et al., "Training Deep Nets with
- * Sublinear Memory Cost" (2016), for any program rather than a chain of layers.
+ * Returns the values to keep if forward is divided into this many segments of about equal size: the memory that crosses
+ * from segment to segment, at the positions where that is least. Chen et al., "Training Deep Nets with Sublinear Memory
+ * Cost" (2016), for any program rather than a chain of layers.
  */
 export function checkpoints(facts: ForwardFacts, segments: number): ReadonlySet<ValueId> {
   const { forward } = facts;

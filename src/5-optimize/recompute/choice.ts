@@ -2,10 +2,12 @@ import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import type { EvictionPolicy } from './pressure.ts';
 import type { Recomputed } from './recompute-in-backward.ts';
 
-/** Bytes of a program, by a measure cheap enough for some dozens of candidates. */
+/** Estimates the bytes of a program, cheaply enough for dozens of candidates. */
 export type Cost = (program: Program) => number;
 
-/** The most that a candidate recomputes, as a multiple of forward's arithmetic: bytes are not worth unlimited time. */
+/**
+ * The most that a candidate may recompute, as a multiple of forward's arithmetic: bytes are not worth unlimited time.
+ */
 export const mostWork = 4;
 
 /** How the recomputed values were chosen, as data from which the same program can be rebuilt. */
@@ -18,8 +20,8 @@ export interface Kept {
 }
 
 /**
- * A program that recomputes part of forward, with its arithmetic. The program itself is built on request and not
- * cached: of hundreds of candidates, few are used.
+ * A program that recomputes part of forward, with its arithmetic. The program is built on request and not cached: few
+ * of hundreds of candidates are used.
  */
 export class Candidate {
   readonly how: How;
@@ -30,7 +32,7 @@ export class Candidate {
   readonly #like: Candidate | undefined;
   #bytes: number | undefined;
 
-  /** `like` writes the same program. */
+  /** `like`: a candidate that writes the same program. */
   constructor(
     how: How,
     work: number,

@@ -4,7 +4,7 @@ import { type EvictionPolicy, Pressure } from './pressure.ts';
 
 /** The cost of evicting values by a policy. */
 export interface EvictionCost {
-  /** Peak bytes of the program in its order, ops one by one, beside memory of the caller. */
+  /** Peak bytes of the program in the given order, ops one by one, without memory of the caller. */
   readonly peak: number;
   /** The number of ops that run twice, not counting views. */
   readonly ops: number;
@@ -17,7 +17,7 @@ export interface EvictionCost {
   readonly priced: number;
 }
 
-/** Receives the ops of a walk in order, by index: those of the program, and those that run again. */
+/** Receives the ops of a walk in order, by index: ops of the program and ops that run again. */
 interface WalkListener {
   readonly run: (index: number) => void;
   /** `isThere`: whether a memory is live before the op runs. */
@@ -28,8 +28,8 @@ const unheard: WalkListener = { run: () => {}, again: () => {} };
 const never = () => false;
 
 /**
- * Walks through a program, evicting values by a policy and recomputing those that an op of backward reads before
- * it. Null as soon as that takes `enough` arithmetic.
+ * Walks through a program, evicting values by a policy and recomputing them before an op of backward that reads them.
+ * Returns null as soon as that takes `enough` arithmetic.
  */
 export function walkEvicting(
   uses: MemoryUses,

@@ -5,8 +5,8 @@ import type { EvictionPolicy } from './pressure.ts';
 import { recomputeEvicted } from './recompute-evicted.ts';
 
 /**
- * By the ops of the program: the ratio of one walk's limit to the next, the number of policies tried at each, and
- * for the fewest bytes the ratio between limits and the largest multiple of the lowest one.
+ * By program size: the ratio between the limits of consecutive walks and the number of policies tried at each; in the
+ * search for the fewest bytes, the stride between limits and the largest multiple of the lowest limit.
  */
 const grids = [
   { ops: 1500, ratio: 1.01, policies: 4, lowStride: 3, lowRange: 4 },
@@ -14,17 +14,19 @@ const grids = [
   { ops: Number.POSITIVE_INFINITY, ratio: 1.03, policies: 1, lowStride: 8, lowRange: 2 },
 ] as const;
 
-/** A lower limit with less arithmetic than one this many times as high is a coincidence, and ignored. */
+/**
+ * If a lower limit, by up to this factor, takes less arithmetic than a higher one, that is a coincidence, and ignored.
+ */
 const luck = 1.15;
-/** The fractional parts of its multiples are evenly distributed between 0 and 1, however many are used. */
+/** The fractional parts of its multiples are evenly distributed between 0 and 1, for any number of multiples. */
 const step = 0.7548776662466927;
 /** The patience of the first policy at each limit, in percent. */
 const usual = 50;
 
 /**
- * All evictions that are tried in a program, independent of its budget: some policies at each limit of a fixed
- * grid. A budget uses the cheapest that fits, so more bytes never cost more arithmetic. Limits are walked only if
- * they may help: higher limits bound the arithmetic of lower ones.
+ * All evictions to try in a program, independent of its budget: 1 to 4 policies at each limit of a fixed grid. A budget
+ * uses the cheapest that fits, so more bytes never cost more arithmetic. Limits are walked only if they may help:
+ * higher limits bound the arithmetic of lower ones.
  */
 export class Evictions {
   readonly #uses: MemoryUses;
@@ -39,7 +41,7 @@ export class Evictions {
   readonly #top: number;
   /** The bytes by which the measure of programs exceeds that of a walk. */
   readonly above: number;
-  /** The number of limits: below the last one, some op can't have its operands. */
+  /** The number of limits: below the last one, at least one op can't have its operands. */
   readonly count: number;
   readonly #levels = new Map<number, readonly Candidate[]>();
   /** Many policies lead to the same program. */
@@ -77,7 +79,7 @@ export class Evictions {
   leastWorkAt(level: number): number {
     const bound = Math.max(0, Math.floor(level / this.#stride) - 1);
     while (this.#bounds.length <= bound) {
-      // The walks that find nothing take longest.
+      // Walks that find nothing take longest.
       if (this.#bounds.at(-1) === never) return never;
       const level = this.#bounds.length * this.#stride;
       const own = this.#walk(this.#policy(level, 0));
@@ -116,7 +118,7 @@ export class Evictions {
 
   /** The candidates at the lowest limits that have any. */
   lowest(): readonly Candidate[] {
-    // The operands of single ops may leave no room long before the last limit.
+    // Operands of single ops may leave no room long before the last limit.
     let end = this.count;
     while (end > 1 && this.leastWorkAt(end - 1) === never) end--;
     const range = Math.log(this.#lowRange) / Math.log(this.#ratio);

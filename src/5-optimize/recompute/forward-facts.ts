@@ -6,7 +6,7 @@ import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
 import { opWork } from './op-work.ts';
 
-/** Facts about a program with its backward that recomputing parts of forward depends on. */
+/** The facts about forward and backward that recomputing depends on. */
 export class ForwardFacts {
   readonly program: Program;
   readonly isForward: (index: number) => boolean;
@@ -16,14 +16,14 @@ export class ForwardFacts {
   readonly #handedOut: ReadonlySet<ValueId>;
   /** The indices of the ops that write each memory. */
   readonly #writes = new Map<ValueId, number[]>();
-  /** Cached arithmetic: of all of forward, and by op; searches ask for it again and again. */
+  /** Cached arithmetic of all of forward, and by op: searches query it repeatedly. */
   #forwardWork: number | undefined;
   readonly #work: (number | undefined)[] = [];
   /** By op, cached operands. */
   readonly #operands: (readonly ValueId[] | undefined)[] = [];
   readonly #read: (readonly ValueId[] | undefined)[] = [];
 
-  /** `outputs`: values that the caller gets, and that are therefore kept anyway. */
+  /** `outputs`: values that the caller receives, and that are therefore kept anyway. */
   constructor(
     program: Program,
     isForward: (index: number) => boolean,
@@ -50,28 +50,29 @@ export class ForwardFacts {
     return this.#facts.definitionIndex(id);
   }
 
-  /** The operands from whose data, or as views of which, the op's results are computed. */
+  /** Returns the operands that the op's results are computed from or are views of. */
   operandsOf(index: number): readonly ValueId[] {
     const op = this.program.ops[index]!;
     this.#operands[index] ??= op.inputs.filter((_, i) => isComputedFrom(op, i));
     return this.#operands[index];
   }
 
-  /** The operands whose data the op reads. */
+  /** Returns the operands whose data the op reads. */
   readBy(index: number): readonly ValueId[] {
     const { op, inputs } = this.program.ops[index]!;
     this.#read[index] ??= inputs.filter((_, i) => operandUse(op, i) === 'data');
     return this.#read[index];
   }
 
-  /** The first op after this one that writes the memory; infinity if none does. */
+  /** Returns the first op after this one that writes the memory; infinity if none does. */
   nextWrite(root: ValueId, index: number): number {
     const next = this.#writes.get(root)?.find((at) => at > index);
     return next ?? Number.POSITIVE_INFINITY;
   }
 
   /**
-   * Whether the memory was computed in forward by an op without other effects, and is neither written nor returned.
+   * Whether forward computed the memory with an op without other effects, and the memory is neither written nor
+   * returned.
    */
   canRecompute(root: ValueId): boolean {
     const index = this.definitionIndex(root);
@@ -82,7 +83,7 @@ export class ForwardFacts {
     return !this.#facts.isWritten(root) && !this.#handedOut.has(root);
   }
 
-  /** Whether the caller gets the memory. */
+  /** Whether the caller receives the memory. */
   isReturned(root: ValueId): boolean {
     return this.#handedOut.has(root);
   }
@@ -91,17 +92,17 @@ export class ForwardFacts {
     return this.backwardReads(root).length > 0;
   }
 
-  /** The ops of backward that read the memory. */
+  /** Returns the ops of backward that read the memory. */
   backwardReads(root: ValueId): readonly number[] {
     return this.#facts.readersOfMemory(root).filter((index) => !this.isForward(index));
   }
 
-  /** The ops of forward that read the memory. */
+  /** Returns the ops of forward that read the memory. */
   forwardReads(root: ValueId): readonly number[] {
     return this.#facts.readersOfMemory(root).filter((index) => this.isForward(index));
   }
 
-  /** The last op of forward that reads the memory, or its definition if none does. */
+  /** Returns the last op of forward that reads the memory, or its definition if none does. */
   lastForwardRead(root: ValueId): number {
     return this.forwardReads(root).at(-1) ?? this.definitionIndex(root);
   }
@@ -123,7 +124,7 @@ export class ForwardFacts {
   }
 }
 
-/** Whether the results of an op are computed from the data of an operand, or are views of it. */
+/** Whether an op's results are computed from the data of an operand, or are views of the operand. */
 export function isComputedFrom({ op }: ProgramOp, operand: number): boolean {
   return operandUse(op, operand) === 'data' || (op.kernel.kind === 'view' && operand === 0);
 }

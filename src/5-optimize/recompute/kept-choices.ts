@@ -6,31 +6,33 @@ import type { ForwardFacts } from './forward-facts.ts';
 import { recomputeAtMost, recomputeInBackward } from './recompute-in-backward.ts';
 
 /**
- * The numbers of segments into which forward is divided, keeping what crosses between them. Large programs try the
- * first few.
+ * The numbers of segments into which forward is divided; memory that crosses between segments is kept. Large programs
+ * try only the first few.
  */
 const segmentCounts = [1, 4, 16, 2, 8, 32, 3, 6, 12, 24, 64, 48, 96, 128];
-/** Bytes that an arithmetic operation is worth; cheaper values are kept as well. Starts at none. */
+/** Bytes that an arithmetic operation is worth; cheaper values are kept as well. The first rate keeps none. */
 const lowRates = [0, 4 ** -7, 4 ** -5];
-/** Rates up to one at which nearly everything is kept. */
+/** Rates, up to one at which nearly everything is kept. */
 const rates = [0, ...Array.from({ length: 9 }, (_, i) => 4 ** (i - 7))];
-/** Between two rates, the values that only the higher one keeps are added in this many steps. */
+/** Between two rates, the values that only the higher rate keeps are added in this many steps. */
 const shares = 24;
-/** Values that would be recomputed at this rate are brief: none, the cheapest, then more of them. */
+/** Values that would be recomputed at this rate are brief: none at first, then the cheapest, then more. */
 const briefRates = [null, 4 ** -5, 4 ** -3, 4 ** -2];
-/** A limit on the ops of all programs for choices by segments, since writing them takes time. */
+/** The most ops of all programs that choices by segments write, since writing takes time. */
 const effort = 80_000;
-/** Only programs of up to this many ops are cut at all rates. */
+/** Only programs of at most this many ops are cut at all rates. */
 const fewOps = 4000;
 
 const none: ReadonlySet<ValueId> = new Set();
 
-/** Choices of what to keep for backward, independent of the budget. Each is written once, to find its arithmetic. */
+/**
+ * Choices of what to keep for backward, independent of the budget. Each choice is written once, to find its arithmetic.
+ */
 export class KeptChoices {
   readonly #facts: ForwardFacts;
   readonly #costOf: Cost;
   readonly #known = new Set<string>();
-  /** The first candidate that writes each program, by what runs again there. */
+  /** The first candidate that writes each program, by the ops that run again in it. */
   readonly #byRuns = new Map<string, Candidate>();
   /** Ops of all programs written so far. */
   #written = 0;
@@ -45,9 +47,9 @@ export class KeptChoices {
   }
 
   /**
-   * Choices that keep what is cheapest at some exchange rate between bytes and arithmetic. From one rate to the
-   * next, results of the last layers are added first: backward reads them first, so they are kept for the shortest
-   * time, and nothing is recomputed while the most is live.
+   * Choices that keep what is cheapest at some exchange rate between bytes and arithmetic. From one rate to the next,
+   * results of the last layers are added first: backward reads them first, so they live shortest, and nothing is
+   * recomputed at the peak.
    */
   cheapest(): readonly Candidate[] {
     if (this.#facts.program.ops.length > fewOps) return [];
@@ -65,9 +67,9 @@ export class KeptChoices {
   }
 
   /**
-   * Choices that divide forward into segments: what crosses between them is kept, which bounds what is live while
-   * one of them is recomputed; of the rest, what is cheapest at a low rate is kept, and cheap values are not held
-   * for later ops. That takes about as much arithmetic as forward, or more.
+   * Choices that divide forward into segments. Keeping what crosses between segments bounds what is live while one is
+   * recomputed. Of the rest, the cheapest values at a low rate are kept, and cheap values are not kept live for later
+   * ops. Recomputing takes about as much arithmetic as forward, or more.
    */
   inSegments(): readonly Candidate[] {
     const { forward, program } = this.#facts;

@@ -2,27 +2,27 @@ import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { validity } from './validity.ts';
 
-/** The memory that an op reads, allocates and takes over. */
+/** The memory that an op reads, allocates and reuses for its results. */
 interface Footprint {
   /** Operands whose data the op reads, without duplicates. */
   readonly reads: readonly ValueId[];
-  /** Bytes of each output that gets memory of its own. */
+  /** Bytes of each output that allocates memory. */
   readonly bytes: readonly number[];
-  /** The operands whose memory each output may take over if they die with the op. */
+  /** The operands whose memory each output may reuse if the op is their last use. */
   readonly takes: readonly (readonly ValueId[])[];
-  /** Bytes that its kernel allocates while it runs. */
+  /** Bytes of scratch memory that its kernel allocates. */
   readonly scratch: number;
 }
 
 export const never = Number.POSITIVE_INFINITY;
 
 /**
- * The uses of each memory of a program, identified by the value that it was allocated for, in op order. Looked up
- * once for all walks over the program.
+ * The uses of each memory of a program in op order. A memory is identified by the value that it was allocated for.
+ * Computed once for all walks over the program.
  */
 export class MemoryUses {
   readonly facts: ForwardFacts;
-  /** Memories that enter with the program, and that it may free. */
+  /** Memories of inputs that the program may free. */
   readonly donated: readonly ValueId[];
   /** By op, the memories that it reads; views read none. */
   readonly reads: readonly (readonly ValueId[])[];
@@ -31,7 +31,7 @@ export class MemoryUses {
   readonly readsAndMakes: readonly (readonly ValueId[])[];
   /** By op: 1 if it is a view. */
   readonly isView: Uint8Array;
-  /** By op and output, the memories of which the output may take over one. */
+  /** By op and output, the memories of which the output may reuse one. */
   readonly takes: readonly (readonly (readonly ValueId[])[])[];
   /** By op. */
   readonly scratch: Float64Array;
@@ -39,15 +39,15 @@ export class MemoryUses {
   readonly work: Float64Array;
   /** By memory. */
   readonly bytes: Float64Array;
-  /** By memory: the op that allocates it; −1 if it enters with the program. */
+  /** By memory: the op that allocates it; −1 for an input. */
   readonly maker: Int32Array;
   /** By memory: the ops that read it. */
   readonly readers: readonly (readonly number[])[];
-  /** By memory: those that can be recomputed from it. */
+  /** By memory: memories that can be recomputed from it. */
   readonly dependents: readonly (readonly ValueId[])[];
   /** By memory: the last op of forward that needs it, if backward can recompute it; otherwise `never`. */
   readonly evictableAfter: Float64Array;
-  /** By memory: 1 if the caller gets it. */
+  /** By memory: 1 if the caller receives it. */
   readonly isOutput: Uint8Array;
   /** Whether values inside fused ops take no memory. */
   readonly #isFused: boolean;
@@ -104,7 +104,7 @@ export class MemoryUses {
     }
   }
 
-  /** The most bytes that one op needs for its operands and scratch memory. */
+  /** The most bytes that a single op needs for its operands and scratch memory. */
   get mostOfAnOp(): number {
     let most = 0;
     this.reads.forEach((ids, index) => {
@@ -116,9 +116,9 @@ export class MemoryUses {
   }
 
   /**
-   * A lower bound of the bytes live at one time in any order of the ops, whichever of them run twice, beside memory
-   * that existed before: the memory that the caller gets, or that of one op. Ops that run twice may be fused with
-   * others, and then no op has these operands.
+   * A lower bound of the peak in any order of the ops, whichever of them run twice, excluding pre-existing memory: the
+   * memory that the caller receives, or that one op needs. Ops that run twice may be fused with others; then no op has
+   * these operands.
    */
   get atLeast(): number {
     const { bytes, isOutput, maker } = this;

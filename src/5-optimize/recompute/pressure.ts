@@ -5,9 +5,9 @@ import { type MemoryUses, never } from './memory-uses.ts';
 
 /** Decides when values are evicted, and in which order. */
 export interface EvictionPolicy {
-  /** The limit on live bytes at any time, beside memory of the caller. */
+  /** The limit on live bytes at any time, excluding memory of the caller. */
   readonly bytes: number;
-  /** The weight of the time until a value is needed, in percent: 0, none; 100, as much as its bytes. */
+  /** The weight of the time until a value's next use, in percent: 0, none; 100, as much as its bytes. */
   readonly patience: number;
   /** Each seed perturbs the prices of values, the first one most. */
   readonly seeds: readonly number[];
@@ -23,12 +23,12 @@ export function readPolicy(field: Field): EvictionPolicy {
   };
 }
 
-/** The first seed changes the price of a value by up to this factor, the others by the second one. */
+/** The first seed changes a value's price by up to the first factor, the others by up to the second. */
 const [most, more] = [2, 1.3];
 
 /**
- * The live memory during a walk through a program, op by op. Where an op would raise it above the limit, values
- * that backward can recompute are evicted: those that are cheapest to recompute, largest, and needed latest
+ * The live memory during a walk through a program, op by op. Where an op would raise it above the limit, values that
+ * backward can recompute are evicted: first the cheapest to recompute, the largest, and those used again latest
  * (Kirisame et al., "Dynamic Tensor Rematerialization", 2021; here the next use of each value is known).
  */
 export class Pressure {
@@ -43,13 +43,13 @@ export class Pressure {
   readonly #needing: Int32Array;
   /** By memory: how many of its reads have passed. */
   readonly #passed: Int32Array;
-  /** When a memory is needed next, cached for one state of the walk. */
+  /** When a memory is used next, cached for one state of the walk. */
   readonly #next: Float64Array;
   readonly #nextIn: Int32Array;
   #state = 0;
   readonly #factor: Float64Array;
   readonly #seen: Int32Array;
-  /** Ops whose arithmetic is still to be added, empty between searches. */
+  /** Ops whose arithmetic is not added yet; empty between searches. */
   readonly #pending: number[] = [];
   #search = 0;
   #bytes = 0;
@@ -93,8 +93,8 @@ export class Pressure {
   }
 
   /**
-   * Runs an op at a time of the walk; its outputs take over the memory of dying operands where possible. `isHeld`:
-   * whether a memory is needed until the op at that time has run.
+   * Runs an op at a time of the walk. Its outputs reuse the memory of operands that die with it where possible.
+   * `isHeld`: whether a memory is needed until the op at that time has run.
    */
   run(index: number, time: number, isHeld: (id: ValueId) => boolean): void {
     const { makes, takes, bytes, scratch } = this.#uses;
@@ -107,7 +107,7 @@ export class Pressure {
       for (const id of takes[index]![i]!) {
         if (this.#isLive[id] === 0 || bytes[id] !== size) continue;
         if (isHeld(id) || !this.isDead(id, time)) continue;
-        // Before others are evicted: none of them can be recomputed from memory that is now overwritten.
+        // Removed before others are evicted: nothing can be recomputed from memory that is now overwritten.
         this.#remove(id);
         break;
       }
@@ -146,7 +146,7 @@ export class Pressure {
     this.#state++;
   }
 
-  /** Records that a missing memory has to be recomputed, along with everything missing on the way to it. */
+  /** Records that a missing memory has to be recomputed, with all missing memory that it depends on. */
   #need(id: ValueId): void {
     const { maker, reads } = this.#uses;
     const pending = [id];
@@ -160,7 +160,7 @@ export class Pressure {
     }
   }
 
-  /** Records that a memory is being recomputed. */
+  /** Records that a memory is recomputed. */
   #meet(id: ValueId): void {
     if (this.#isNeeded[id] === 0) return;
     this.#isNeeded[id] = 0;
@@ -173,7 +173,7 @@ export class Pressure {
     const ids: ValueId[] = [];
     for (const id of this.#live) if (evictableAfter[id]! < time && !isHeld(id)) ids.push(id);
     const prices = ids.map((id) => this.#priceOf(id, time));
-    // An eviction makes no other value cheaper: a price computed before bounds the present one from below.
+    // An eviction makes no other value cheaper: a price computed earlier bounds the current one from below.
     const isStale = new Uint8Array(ids.length);
     while (this.#bytes > limit) {
       const best = cheapestOf(prices);
@@ -212,8 +212,8 @@ export class Pressure {
   }
 
   /**
-   * Arithmetic to recompute a memory, including everything missing on the way to it; `never` if something can't be
-   * recomputed.
+   * Returns the arithmetic to recompute a memory, including all missing memory that it depends on; `never` if that is
+   * impossible.
    */
   #workFor(id: ValueId): number {
     const { evictableAfter, maker, reads, work } = this.#uses;
@@ -238,7 +238,7 @@ export class Pressure {
     return sum;
   }
 
-  /** The next op that reads the memory, or something that has to be recomputed from it. */
+  /** Returns the next op that reads the memory, or something that has to be recomputed from it. */
   #nextNeed(id: ValueId, time: number): number {
     if (this.#needing[id] === 0) return this.#nextRead(id, time);
     const { dependents } = this.#uses;
@@ -294,7 +294,7 @@ function cheapestOf(prices: readonly number[]): number {
   return best;
 }
 
-/** A number from 0 to 1 for each seed and value. */
+/** Returns a pseudorandom number from 0 to 1 for each seed and value. */
 function randomOf(seed: number, id: ValueId): number {
   let bits = Math.imul(seed, 0x9e3779b1) ^ Math.imul(id + 1, 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 15), 0xc2b2ae35);

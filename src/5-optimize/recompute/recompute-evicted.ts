@@ -8,9 +8,9 @@ import type { Recomputed } from './recompute-in-backward.ts';
 import { runAgain, runFromSecond, secondResult } from './run-again.ts';
 
 /**
- * In: a program, and a policy. Out: the same program, with values evicted by the policy and recomputed before each
- * op of backward that reads an evicted one. Results are bitwise identical: the same ops on the same operands,
- * random numbers by counter.
+ * In: a program, and a policy. Out: the same program, with values evicted by the policy and recomputed before each op
+ * of backward that reads an evicted one. Results are bitwise identical: the same ops on the same operands, with
+ * counter-based random numbers.
  */
 export function recomputeEvicted(uses: MemoryUses, policy: EvictionPolicy): Recomputed {
   const writer = new Writer(uses);
@@ -24,7 +24,7 @@ class Writer {
   readonly #result: ProgramOp[] = [];
   /** For each recomputed value, its current copy. */
   readonly #now = new Map<ValueId, ValueId>();
-  /** Views of recomputed values, and what they are views of. */
+  /** Views of recomputed values, and their bases. */
   readonly #views = new Map<ValueId, { readonly of: ValueId; readonly view: ValueId }>();
   readonly recomputed = new Set<ValueId>();
 
@@ -41,7 +41,7 @@ class Writer {
     const { facts, isView } = this.#uses;
     const op = facts.program.ops[index]!;
     if (isView[index] === 1) {
-      // Backward creates its views of recomputed memory where it reads them.
+      // Backward creates views of recomputed memory where it reads them.
       const isLate = !facts.isForward(index) && facts.canRecompute(facts.rootOf(op.outputs[0]!));
       if (!isLate) this.#result.push(op);
       return;

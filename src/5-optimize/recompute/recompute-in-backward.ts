@@ -17,17 +17,17 @@ export interface Recomputed {
   readonly again: ReadonlySet<ValueId>;
 }
 
-/** A program by what it keeps. */
+/** A rewritten program with the ops that it runs again. */
 interface RecomputedUnkept extends Recomputed {
-  /** By index: each op before which others run again, and one of these; equal lists write the same program. */
+  /** For each op before which others run again, its index and one of theirs; equal lists write the same program. */
   readonly runs: readonly number[];
 }
 
 /**
- * In: a program, and the memory that is kept from forward to backward. Out: the same program, whose backward
- * recomputes everything else that it reads of forward from kept memory, before the first op that reads it. Results
- * are bitwise identical: the same ops on the same operands, random numbers by counter. Values that can't be
- * recomputed are kept as well. A `brief` intermediate value isn't held for later ops: they recompute it again.
+ * In: a program, and the memory that is kept from forward to backward. Out: the same program, whose backward recomputes
+ * everything else that it reads of forward from kept memory, before the first op that reads it. Results are bitwise
+ * identical: the same ops on the same operands, with counter-based random numbers. Values that can't be recomputed are
+ * kept as well. `brief` intermediate values are not kept live for later ops, which recompute them again.
  */
 export function recomputeInBackward(
   facts: ForwardFacts,
@@ -53,10 +53,10 @@ class Rewriter {
   readonly #facts: ForwardFacts;
   readonly #program: Program;
   readonly #values: TensorMeta[];
-  /** For values that are recomputed, the index up to which their operands are unchanged; −1 for others. */
+  /** For each recomputed value, the index up to which its operands are unchanged; −1 for others. */
   readonly #until: Float64Array;
   readonly #brief: ReadonlySet<ValueId>;
-  /** For values of forward, their copies in backward. */
+  /** Copies in backward of forward's values. */
   readonly #again = new Map<ValueId, ValueId>();
   readonly #result: ProgramOp[] = [];
   #ops = 0;
@@ -81,7 +81,7 @@ class Rewriter {
       }
       const read = this.#facts.readBy(index);
       if (!read.some((id) => this.#isMadeAgain(id, index))) {
-        // Facts found for an op are shared by all programs that contain it.
+        // The op itself: facts cached for it are shared by all programs that contain it.
         this.#result.push(op);
         continue;
       }
@@ -119,7 +119,7 @@ class Rewriter {
 
   #isMadeAgain(id: ValueId, at: number): boolean {
     if (this.#again.has(id)) return true;
-    // A view that backward takes of recomputed memory follows it by its operand.
+    // A view created in backward reads the recomputed memory through its operand.
     if (!this.#facts.isForward(this.#facts.definitionIndex(id))) return false;
     return at < this.#until[this.#facts.rootOf(id)]!;
   }

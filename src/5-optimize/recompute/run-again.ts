@@ -3,8 +3,8 @@ import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
 /**
- * Returns an op of forward that runs a second time, on renamed copies of the same operands. Whatever it may throw,
- * it has thrown before.
+ * Returns an op of forward that runs a second time, on renamed copies of the same operands. It can't throw: the first
+ * run would have thrown.
  */
 export function runAgain(
   op: ProgramOp,

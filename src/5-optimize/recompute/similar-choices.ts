@@ -1,15 +1,17 @@
 import type { Candidate } from './choice.ts';
 
-/** Measuring a candidate of a larger program takes tens of milliseconds: only these have stretches. */
+/**
+ * Measuring a candidate takes tens of milliseconds in larger programs: only there are choices measured by stretches.
+ */
 const fewOps = 1500;
 /** The number of choices from one end of a stretch to the other. */
 const stride = 8;
-/** Choices within a stretch need at most this much less than both of its ends, as a share. */
+/** Choices within a stretch need at most this share less than both of its ends. */
 const tolerance = 0.15;
 
 /**
- * Choices in the order of what they keep, each a little more than the one before, so that neighbours need about the
- * same bytes. Of a stretch whose ends both need much more than a limit, nothing else is measured.
+ * Choices in the order of what they keep, each slightly more than the previous one, so that neighbors need about the
+ * same bytes. If both ends of a stretch of choices need much more than a limit, nothing inside it is measured.
  */
 export class SimilarChoices {
   readonly #choices: readonly Candidate[];
@@ -21,7 +23,7 @@ export class SimilarChoices {
     for (const [place, each] of choices.entries()) this.#places.set(each, place);
   }
 
-  /** Whether the choice may need at most `bytes` beside the given ones; measures the ends of its stretch. */
+  /** Whether the choice may need at most `bytes` in addition to `beside`; measures the ends of its stretch. */
   mayFit(choice: Candidate, bytes: number, beside: number): boolean {
     const place = this.#places.get(choice);
     if (place === undefined) return true;

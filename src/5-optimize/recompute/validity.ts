@@ -1,7 +1,10 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
-/** For each memory that can be recomputed from kept memory, the first write to one of its operands; −1 for others. */
+/**
+ * Returns, for each memory that can be recomputed from kept memory, the first write to an operand of its ops; −1 for
+ * others.
+ */
 export function validity(facts: ForwardFacts, stays: ReadonlySet<ValueId>): Float64Array {
   const until = new Float64Array(facts.program.values.length).fill(-1);
   for (const index of facts.forward) {

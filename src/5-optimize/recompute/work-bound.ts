@@ -2,14 +2,14 @@ import type { ValueId } from '../../../runtime/program/program.ts';
 import { keptNetwork } from './cheapest-kept.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
-/** Rates of exchange between bytes and arithmetic; each gives a bound. */
+/** Exchange rates between bytes and arithmetic; each yields a bound. */
 const usualRates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
 
 /**
- * A lower bound of the arithmetic that any plan within some bytes does again, in any order of its ops and with any of
- * them fused. The bytes that are kept at a bottleneck of the program plus any rate times that arithmetic are at least
- * the minimum cut at that rate. If a step has forward several times, as in slices, each is bounded separately. Each
- * cut is found once for all bytes.
+ * A lower bound of the arithmetic that any plan within a number of bytes repeats, in any order of its ops and with any
+ * of them fused. The bytes kept at a bottleneck of the program plus any rate times that arithmetic are at least the
+ * minimum cut at that rate. Repeated forwards of a step, as in slices, are bounded separately. Each cut is computed
+ * once for all numbers of bytes.
  */
 export class WorkBound {
   readonly #bottlenecks: readonly Bottleneck[];
@@ -50,7 +50,7 @@ export class WorkBound {
 
 const none: ReadonlySet<ValueId> = new Set();
 
-/** Ranges of consecutive numbers. */
+/** Returns the ranges of consecutive numbers. */
 function stretchesOf(numbers: readonly number[]): readonly (readonly number[])[] {
   const stretches: number[][] = [];
   for (const number of numbers) {
@@ -61,18 +61,18 @@ function stretchesOf(numbers: readonly number[]): readonly (readonly number[])[]
   return stretches;
 }
 
-/** The facts about what comes before and after an op in every order. */
+/** An op with the ops that precede it in every order. */
 interface Bottleneck {
-  /** The ops that it depends on, in order, and the op itself. */
+  /** The ops that it depends on, in order, followed by the op itself. */
   readonly ops: readonly number[];
-  /** Whether something that depends on it reads the memory in backward. */
+  /** Whether backward reads the memory in an op that depends on this one. */
   readonly isRead: (root: ValueId) => boolean;
 }
 
-/** The number of ops that are tried as the bottleneck: the last ones of forward whose results backward reads. */
+/** The number of ops to try as the bottleneck: the last ones of forward whose results backward reads. */
 const mostTried = 6;
 
-/** Returns the op between whose predecessors and successors the most bytes stay; null if there is none. */
+/** Returns the op between whose predecessors and successors the most bytes are kept; null if there is none. */
 function bottleneckIn(facts: ForwardFacts, ops: readonly number[]): Bottleneck | null {
   const { program } = facts;
   let [best, most] = [null as Bottleneck | null, 0];

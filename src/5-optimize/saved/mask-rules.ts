@@ -5,7 +5,7 @@ import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 
-/** The compared values, the gradient, the mask, or the result of an earlier step by its index. */
+/** The compared values, the gradient, the mask, or the result of an earlier step, by its index. */
 type Operand = 'compared' | 'gradient' | 'mask' | number;
 
 /** An op by name, on tensors of one shape. */
@@ -16,13 +16,13 @@ interface Step {
 }
 
 /**
- * A gradient that depends on comparisons of the saved values with constants. The last step of each list computes
+ * A gradient that depends only on comparisons of the saved values with constants. The last step of each list computes
  * the result.
  */
 export interface MaskRule {
   /** Computes a bool tensor from the compared values. */
   readonly mask: readonly Step[];
-  /** Computes the gradient from the incoming one and the mask, bitwise equal to the gradient's own kernel. */
+  /** Computes the gradient from the incoming gradient and the mask, bitwise equal to the gradient op's own kernel. */
   readonly gradient: readonly Step[];
 }
 
@@ -34,7 +34,7 @@ const dropped: Step = { op: 'dropWhere', inputs: ['gradient', 'mask'], attrs: {}
 
 const castTo = { float32: 'toFloat32', float64: 'toFloat64' } as const;
 
-/** Returns how an op on (dy, compared values) can read a mask; null if it can't. `dtype`: that of the gradient. */
+/** Returns how an op on (dy, compared values) can read a mask; null if it can't. `dtype`: the gradient's. */
 export function maskRuleOf(
   { op, attrs }: Pick<ProgramOp, 'op' | 'attrs'>,
   dtype: TensorMeta['dtype'],
@@ -54,7 +54,7 @@ export function maskRuleOf(
   }
   if (op.name === 'hardtanhGrad' && typeof min === 'number' && typeof max === 'number') {
     if (dtype !== 'float32' && dtype !== 'float64') return null;
-    // A product, which keeps NaN and the sign of zero.
+    // A product keeps NaN and the sign of zero.
     const slope: Step = { op: castTo[dtype], inputs: ['mask'], attrs: {} };
     return {
       mask: [
@@ -111,7 +111,7 @@ export function opsOf(
   });
 }
 
-/** A name for a mask by what it computes from which value. */
+/** Names a mask by the value it is computed from, and how. */
 export function maskName(compared: ValueId, { mask }: MaskRule): string {
   const names: string[] = [];
   for (const { op, inputs, attrs } of mask) {
@@ -123,7 +123,7 @@ export function maskName(compared: ValueId, { mask }: MaskRule): string {
   return names.at(-1)!;
 }
 
-/** A name for the result of an op by its operands' names. */
+/** Names the result of an op by its operands' names. */
 export function computedName(op: string, operands: readonly string[], { value }: Attrs): string {
   return `${op}(${operands.join(', ')}; ${exactText(value ?? '')})`;
 }

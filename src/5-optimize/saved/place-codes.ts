@@ -14,7 +14,7 @@ interface PoolWindows {
   readonly width: number;
 }
 
-/** Whether the positions of a `maxPool2d` with operand `x` fit into 8 bits, counted from each window's start. */
+/** Whether the positions of a `maxPool2d` with operand `x` fit into 8 bits, counted from the start of each window. */
 export function fitsBytes({ op, attrs }: ProgramOp, x: TensorMeta): boolean {
   return op.name === 'maxPool2d' && reachOf(x, attrs) < 256;
 }
@@ -57,7 +57,9 @@ export function decodedPlaces(code: ValueId, places: ValueId, coding: Coding): P
   ];
 }
 
-/** The windows' starts: `rows` [rows, 1], the position of the first element of their line, and `columns` [columns]. */
+/**
+ * The start of each window: `rows` [rows, 1], the position of the first element of its line, and `columns` [columns].
+ */
 function windowStarts({ windows, places, newValue, like }: Coding) {
   const { out, stride, padding, width } = windows;
   const ints = (shape: readonly number[]) =>

@@ -1,10 +1,10 @@
-/** A range of a long sum: part of one block, or whole blocks. */
+/** A range of a long sum: a part of one block, or whole blocks. */
 export interface BlockRange {
   readonly from: number;
   readonly length: number;
   /**
-   * `whole`: added to the total directly. `open`: added to a separate sum, of a block that ends in a later part or
-   * began in an earlier one.
+   * `whole`: added to the total directly. `open`: added to a separate sum, of a block that begins in an earlier part or
+   * ends in a later one.
    */
   readonly kind: 'whole' | 'open';
   /** Whether this is the first range of an open block, or its last one. */
@@ -13,9 +13,9 @@ export interface BlockRange {
 }
 
 /**
- * In: elements `from` to `to` of a sum of `length` that is computed in blocks. Out: the ranges of whole blocks, and
- * of parts of blocks. In its first block the total of a product is that block's sum, so any part of it can be added
- * directly, and the kernel accepts a shorter last block.
+ * In: elements `from` to `to` of a sum of `length` that is computed in blocks. Out: the ranges of whole blocks, and of
+ * parts of blocks. A product's total starts as the sum of its first block, so any part of that block can be added
+ * directly. The kernel accepts a shorter last block.
  */
 export function blockRanges(
   [from, to]: readonly [number, number],

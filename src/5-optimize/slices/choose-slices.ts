@@ -11,18 +11,18 @@ import { isNoSlower, type RoughTimes, roughTimes } from './rough-time.ts';
 import { splitsAny } from './rules.ts';
 import { writeSlices } from './write-slices.ts';
 
-/** Rough bytes of a program, for comparing candidates. */
+/** Estimates the bytes of a program, to compare candidates. */
 type Cost = (program: Program) => number;
 
-/** The number of parts is doubled while that saves at least this share: every part costs time. */
+/** The number of parts is doubled while that saves at least this share of the bytes: every part costs time. */
 const worthwhile = 0.05;
 /** A product that is read in parts is sliced if that saves at least this share. */
 const worthwhileApart = 0.0125;
-/** Limits on the ops of a sliced program, as planning takes time; with more than `fewParts` parts, the smaller one. */
+/** Limits on the ops of a sliced program, as planning takes time; the second applies to more than `fewParts` parts. */
 const [mostOps, mostOpsOfMany] = [40_000, 4000];
 /**
- * The limits without a budget, where a sliced program is planned only once. Planning takes time in proportion to its
- * ops, so large programs may grow in proportion to theirs: a step's slices don't become fewer as its model gets deeper.
+ * The limits without a budget, where a sliced program is planned only once. Planning time is proportional to the number
+ * of ops, so large programs may grow in proportion: a step isn't cut into fewer slices as its model gets deeper.
  */
 export const limitsPlannedOnce = { most: 60_000, growth: 3 } as const;
 const [fewParts, mostParts] = [8, 32];
@@ -32,14 +32,14 @@ const leastBytes = 1 << 16;
 const largeShare = 1 / 20;
 
 /**
- * In: a training step as one program. Out: a bitwise identical program with fewer live bytes: a chain of ops runs
- * part by part along one dimension, so that its intermediate values exist only in parts.
+ * In: a training step as one program. Out: a bitwise identical program with fewer live bytes: a chain of ops runs part
+ * by part along one dimension, and its intermediate values exist only in parts.
  *
- * - Along the batch: forward and backward of some samples, then of the next; sums over the batch continue from part
- *   to part in the order of the whole.
+ * - Along the batch: forward and backward of a few samples, then of the next; sums over the batch continue from part to
+ *   part, in the same order as unsliced.
  * - Along the rows of a weight: a part of its gradient, and the update of these rows.
  *
- * No op is computed twice. Programs that update nothing are returned unchanged. Unless the program `mayBeSlower`,
+ * Nothing is computed twice. Programs that update nothing are returned unchanged. Unless the program `mayBeSlower`,
  * only slices that the time model predicts to be no slower are used. Each candidate is a step of the generator.
  */
 export function* chooseSlices(
@@ -86,13 +86,13 @@ interface SliceOptions {
   readonly most?: number;
   readonly growth?: number;
   /**
-   * Slicing stops once the program needs this few bytes, since slices may take time; by default all slices that
-   * save bytes are used.
+   * Slicing stops once the program needs at most this many bytes, since slices may take time; by default all slices
+   * that save bytes are used.
    */
   readonly enough?: number;
   /**
-   * Whether values may be recomputed later, which lowers the peak to what single ops need: gradients of large
-   * convolutions are then also sliced if the peak is elsewhere.
+   * Whether values may be recomputed later, which lowers the peak to what single ops need. Gradients of large
+   * convolutions are then sliced even if the peak is elsewhere.
    */
   readonly mayRecompute?: boolean;
   readonly timesOf?: (program: Program) => RoughTimes;
@@ -109,13 +109,13 @@ interface BatchSlices {
 /** The candidates that were used, in order. */
 interface TakenSlices {
   batch: BatchSlices | null;
-  /** The results of sliced products that are read in parts. */
+  /** Results of sliced products that are read in parts. */
   readonly apart: ValueId[];
   /** Indices of the products that compute large gradients. */
   readonly updates: number[];
 }
 
-/** Applies the slices chosen in an earlier compilation. */
+/** Applies the slices that an earlier compilation chose. */
 function knownSlices(program: Program, choice: Field, most: number): Program {
   const candidate = (found: Program | null | undefined) =>
     found ?? choice.fail('slices of the program');
@@ -144,8 +144,8 @@ function knownSlices(program: Program, choice: Field, most: number): Program {
 }
 
 /**
- * The search that decides between a program and the same program with slices. Bytes are compared first: to estimate
- * its time, a program is fused, which takes many times as long as counting its bytes.
+ * The search that decides between a program and the same program with slices. Bytes are compared first: estimating the
+ * time requires fusing the program, which takes many times as long as counting its bytes.
  */
 interface Search {
   readonly taken: TakenSlices;
@@ -158,15 +158,17 @@ interface Search {
   readonly isFastEnough: (candidate: Program, best: Program) => boolean;
 }
 
-/** The model's tolerance: candidates that it finds equally fast may be slower by this share. */
+/** The tolerance of the time model: candidates may be predicted to be slower by this share. */
 const roughness = 0.02;
 
-/** The times of a program in its fused form: a chain is one launch, and so is each of its parts. */
+/** Estimates the times of a program in its fused form: a chain is one launch, and so is each of its parts. */
 function fusedTimes(program: Program): RoughTimes {
   return roughTimes(fusedForm(program, new Set(program.outputs)));
 }
 
-/** Whether a candidate is no slower than the best one, and faster than the program without slices. */
+/**
+ * Returns a check that a candidate is no slower than the best one so far, and faster than the program without slices.
+ */
 function noSlowerThan(
   original: Program,
   modelled: (program: Program) => RoughTimes,
@@ -198,7 +200,7 @@ function isLarge({ ops }: Program): boolean {
   return ops.length > mostOpsOfMany;
 }
 
-/** Null if that's impossible; without `splitsBlocks` also if a slice would end within a block of a sum. */
+/** Returns null if slicing is impossible or, without `splitsBlocks`, if a slice would end within a block of a sum. */
 function sliced(program: Program, plan: SlicePlan, most: number): Program | null {
   const { parts } = plan;
   const region = findRegion(program, plan);
@@ -221,7 +223,7 @@ function* sliceBatch(
     for (let parts = 2; parts <= mostParts && size % parts === 0; parts *= 2) {
       const before = best[1];
       for (const splits of splitsBlocks && parts <= fewParts ? [true, false] : [false]) {
-        // Few programs need less if a sum whose blocks would be split is computed by one op on all slices.
+        // If blocks would be split, computing the sum with one op on all slices rarely needs fewer bytes.
         if (!splits && best[1] < before && isLarge(best[0])) continue;
         const candidate = sliced(program, { ...plan, parts, splitsBlocks: splits }, most);
         if (!candidate) continue;
@@ -257,7 +259,7 @@ function batchPlan(program: Program, batch: number): Omit<SlicePlan, 'parts'> {
   return { seeds: new Map(ids.map((id) => [id, 0])), from, batch };
 }
 
-/** Largest first: most of the others no longer contribute to the peak. */
+/** Largest first: once it is sliced, most others don't contribute to the peak. */
 function* sliceReadApart(
   program: Program,
   cost: number,
@@ -287,7 +289,7 @@ function* sliceReadApart(
   }
 }
 
-/** Gradients of large weights, each applied part by part. */
+/** Slices the gradients of large weights: each is applied part by part. */
 function* sliceUpdates(
   program: Program,
   cost: number,
@@ -327,7 +329,7 @@ function bytesOfResult({ outputs: [id] }: ProgramOp, { values }: Program): numbe
   return sizeOf(shape) * dtypes[dtype].bytes;
 }
 
-/** A weight's gradient and its update, part by part. */
+/** Computes a weight's gradient and its update part by part. */
 function slicedUpdate(program: Program, { op, inputs: [a], outputs }: ProgramOp): Program | null {
   if (op.name === 'matmul' && program.values[a!]!.shape.length !== 2) return null;
   const rows = program.values[outputs[0]!]!.shape[0]!;

@@ -9,14 +9,14 @@ import { ProgramFacts } from '../facts/program-facts.ts';
 import { findRegion, type SlicePlan } from './region.ts';
 import { writeSlices } from './write-slices.ts';
 
-/** A matrix product whose rows are read in equal parts, each by separate ops. */
+/** A matrix product of whose rows equal parts are read by separate ops. */
 interface ReadApart {
   readonly product: number;
   readonly plan: SlicePlan;
 }
 
 /**
- * Products that are computed as a whole and read part by part, such as the gates of all steps of a sequence:
+ * Finds products that are computed as a whole and read part by part, such as the gates of all steps of a sequence: when
  * computed part by part, each part exists only until its last read.
  */
 export function productsReadApart(program: Program): ReadApart[] {
@@ -50,7 +50,7 @@ export function productsReadApart(program: Program): ReadApart[] {
   });
 }
 
-/** Computes the chain's ops in parts, and drops the wholes that these replace. Null if that's impossible. */
+/** Computes the chain's ops in parts, and drops the whole values that these replace. Null if that's impossible. */
 export function slicedApart(program: Program, plan: SlicePlan): Program | null {
   const region = findRegion(program, plan);
   if (!region || region.slicings.size !== plan.only?.size) return null;
@@ -63,7 +63,10 @@ function isStep({ op, outputs }: ProgramOp): boolean {
   return outputs.length === 1 && !op.inPlace && (kind === 'pointwise' || op.name === 'reshape');
 }
 
-/** The number of equal parts along dimension 0 in which the readers read a value; null if they don't. */
+/**
+ * Returns the number of equal parts along dimension 0 in which the readers read a value; null if they read it
+ * otherwise.
+ */
 function partsRead({ values }: Program, id: ValueId, readers: readonly ProgramOp[]): number | null {
   const size = values[id]!.shape[0]!;
   const lengths = new Set<number>();
@@ -79,10 +82,10 @@ function partsRead({ values }: Program, id: ValueId, readers: readonly ProgramOp
   return size / length!;
 }
 
-/** Stands for the program's caller in a list of readers. */
+/** Represents the program's caller in a list of readers. */
 const handedOut = -1;
 
-/** The ops that read the data of each value. */
+/** Returns the ops that read the data of each value. */
 function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly number[]> {
   const readers = new Map<ValueId, number[]>();
   const add = (id: ValueId, index: number) => {
@@ -100,8 +103,8 @@ function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly num
 }
 
 /**
- * Replaces reads of one part of a concatenation of equal parts by reads of the part itself. A copy that the program
- * writes or returns, or whose parts are written, keeps its own memory.
+ * Where ops read one part of a concatenation of equal parts, makes them read the part itself. A concatenation that the
+ * program writes or returns, or whose parts are written, keeps its own memory.
  */
 function withoutWholes(program: Program): Program {
   const facts = ProgramFacts.of(program);
@@ -122,7 +125,7 @@ function withoutWholes(program: Program): Program {
   return withDerivedViews({ ...program, ops: eliminateDeadCode(ops, program.outputs) });
 }
 
-/** The operand of a `cat` that a `narrow` of its result selects, if all operands have one size. */
+/** Returns the operand of a `cat` that a `narrow` of its result selects, if all operands have one size. */
 function partAt(facts: ProgramFacts, { inputs, attrs }: ProgramOp): ValueId | undefined {
   const cat = facts.definitionOf(inputs[0]!);
   const { dim, start, length } = attrs as Readonly<Record<string, number>>;

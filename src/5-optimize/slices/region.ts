@@ -7,11 +7,13 @@ import { type Cut, type Slicing, slicingOf } from './rules.ts';
 /** The region to slice, and the number of parts. */
 export interface SlicePlan {
   readonly parts: number;
-  /** Dimensions along which inputs of the sliced ops are cut, for inputs that exist as a whole. */
+  /** Dimensions along which whole inputs of the sliced ops are cut. */
   readonly seeds: ReadonlyMap<ValueId, number>;
-  /** Values from which on ops are sliced: seeds with the data that the ops process. */
+  /** Values whose readers, and all ops that follow from them, are sliced: seeds that contain the data to process. */
   readonly from: ReadonlySet<ValueId>;
-  /** The batch size: results of that length are cut, too. By default only what follows from the seeds. */
+  /**
+   * The batch size: other results of that length are cut, too. By default only values that are computed from the seeds.
+   */
   readonly batch?: number;
   /** Whether slices may end within a block of a sum. */
   readonly splitsBlocks?: boolean;
@@ -33,8 +35,8 @@ export interface SliceRegion {
 }
 
 /**
- * In: a straight-line program. Out: its ops before, in and after slices, or null if no such order is equivalent,
- * including the values that ops reject. Ops before the slices read nothing that slices compute or write.
+ * In: a straight-line program. Out: its ops before, in and after slices, or null if no such order is equivalent; ops
+ * that reject values must throw as before. Ops before the slices read nothing that slices compute or write.
  */
 export function findRegion(program: Program, plan: SlicePlan): SliceRegion | null {
   return new RegionFinder(program, plan).find();
@@ -53,7 +55,7 @@ class RegionFinder {
   /** Values that lead to sliced ops. */
   readonly #leading: Set<ValueId>;
   readonly #written = new Map<ValueId, number>();
-  /** Memory that slices read, and along which dimension; null if they read it as a whole. */
+  /** Memory that slices read, with the dimension along which it is cut; null if they read it as a whole. */
   readonly #readInSlices = new Map<ValueId, Set<Cut>>();
   readonly #touchedAfter = new Set<ValueId>();
   readonly #writtenAfter = new Set<ValueId>();
@@ -81,7 +83,7 @@ class RegionFinder {
       }
     }
     const { outputs } = this.#program;
-    // A returned value must keep its own memory, or share it with another value, as before.
+    // A returned value must have memory of its own, or share it with another value, exactly as before.
     const isView = (id: ValueId) => this.#cutOf.has(id) && this.#facts.rootOf(id) !== id;
     if (this.#slicings.size < 2 || outputs.some(isView)) return null;
     const [stages, slicings, cutOf, written] = [
@@ -140,7 +142,7 @@ class RegionFinder {
     return fits && (!op.op.inPlace || this.#mayWrite(op, slicing)) ? slicing : null;
   }
 
-  /** Whether an op that may throw can have its operand in parts: it throws once they are all there. */
+  /** Whether an op that may throw can have its operand in parts: it throws once all parts exist. */
   #isInParts({ inputs, again }: ProgramOp, { kind }: Slicing): boolean {
     return kind === 'labelScores' && this.#cutOf.has(inputs[0]!) && again === undefined;
   }
@@ -155,7 +157,7 @@ class RegionFinder {
     return slicingOf({ op, inputs, outputs, cuts, parts, splitsBlocks });
   }
 
-  /** Slices write pre-existing memory only if none of them reads another part of it. */
+  /** Slices write pre-existing memory only if no slice reads another part of it. */
   #mayWrite({ inputs }: ProgramOp, { operands }: Slicing): boolean {
     const target = inputs[0]!;
     const cut = operands[0]!;
@@ -195,7 +197,7 @@ class RegionFinder {
       if (isTouched || this.#refusesAfter) return this.#after(op, roots);
     }
     if (op.op.mayRefuse && this.#refusesAfter) {
-      // It would throw before an earlier op that may throw.
+      // The op would throw before an earlier op that may throw.
       if (!this.#lookedAt(op).every((id) => this.#lookedAtAfter.has(id))) return null;
     }
     this.#seed(op);
@@ -237,7 +239,7 @@ class RegionFinder {
     const { batch } = this.#plan;
     if (batch === undefined || values[result]!.shape[0] !== batch) return;
     this.#seeds.set(result, 0);
-    // Rows of a table, by index.
+    // A table whose rows are looked up by index.
     const isLookedUp =
       data.some((id) => !isFloat(id) && this.#seeds.has(id)) &&
       data.some((id) => isFloat(id) && this.#inputs.has(id));

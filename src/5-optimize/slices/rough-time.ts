@@ -3,32 +3,32 @@ import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { opWork } from '../recompute/op-work.ts';
 
-/** Nanoseconds that a launch takes besides its work. */
+/** Nanoseconds that a launch takes in addition to its work. */
 const launchTime = 1500;
-/** Operations of a large product or convolution in a nanosecond. */
+/** Operations per nanosecond of a large product or convolution. */
 const productRate = 30;
-/** Bytes in a nanosecond: those that were touched a short while ago, and all others. */
+/** Bytes per nanosecond: recently touched bytes, and all others. */
 const cachedRate = 40;
 const memoryRate = 10;
-/** Bytes that may be touched between two uses of a memory that is still in the cache the second time. */
+/** Memory is still in the cache if at most this many bytes were touched since its last use. */
 const cacheBytes = 1 << 20;
-/** Rows, columns and depth at which a product reaches half of its rate: tiles and packing have a price. */
+/** Rows, columns and depth at which a product reaches half of its rate: tiles and packing have a cost. */
 const halfRate = [6, 12, 16] as const;
 
 /**
- * The numbers of threads that times are estimated for. A plan doesn't depend on the threads of the machine where it
- * is made, and isn't made again where it is loaded.
+ * The numbers of threads that times are estimated for. A plan doesn't depend on the thread count of the machine that
+ * makes it, and a machine that loads it doesn't plan again.
  */
 const threadCounts = [1, 2, 8] as const;
-/** Nanoseconds of work that are worth a separate part. */
+/** Nanoseconds of work that justify a separate part. */
 const leastPart = 7500;
-/** How much faster several threads read memory than one. */
+/** The factor by which threads together read memory faster than one. */
 const sharedMemory = 1.5;
 
-/** Nanoseconds that a program takes, for each of several numbers of threads. */
+/** Nanoseconds that a program takes, for each number of threads. */
 export type RoughTimes = readonly number[];
 
-/** Whether a program takes at most `share` of another one's time, on any number of threads. */
+/** Whether a program takes at most `share` of another program's time, on any number of threads. */
 export function isNoSlower(times: RoughTimes, than: RoughTimes, share = 1): boolean {
   return times.every((time, i) => time <= than[i]! * share);
 }
@@ -41,7 +41,7 @@ export function isNoSlower(times: RoughTimes, than: RoughTimes, share = 1): bool
  */
 export function roughTimes({ ops, values }: Program): RoughTimes {
   const roots = new Map<ValueId, ValueId>();
-  /** Bytes that had been touched when the memory was, the last time. */
+  /** For each memory, the total bytes touched when it was last used. */
   const touched = new Map<ValueId, number>();
   let clock = 0;
   const times = threadCounts.map(() => 0);
@@ -49,7 +49,7 @@ export function roughTimes({ ops, values }: Program): RoughTimes {
     const { shape, dtype } = values[id]!;
     return sizeOf(shape) * dtypes[dtype].bytes;
   };
-  /** Nanoseconds that one thread takes for the bytes of a value, and whether they are in the cache. */
+  /** Returns the nanoseconds that one thread takes for the bytes of a value, and whether they are in the cache. */
   const touch = (id: ValueId): readonly [nanoseconds: number, isCached: boolean] => {
     const root = roots.get(id) ?? id;
     const bytes = bytesOf(id);

@@ -7,7 +7,7 @@ import { isByChannel } from '../../../runtime/ops/reduce/reduce.ts';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import { type Shape, sizeOf } from '../../../runtime/spec/shape.ts';
 
-/** The dimension along which a value is cut into equal consecutive parts; null: it stays whole. */
+/** The dimension along which a value is cut into equal consecutive parts; null if it remains whole. */
 export type Cut = number | null;
 
 /** An op whose operands are to be cut. */
@@ -31,7 +31,7 @@ export type Slicing =
       readonly op?: OpRecord;
       readonly attrs?: Attrs;
     }
-  /** The op runs on the first part, then `into`, which continues with its result in place. */
+  /** The op runs on the first part, then `into`, which accumulates into its result in place. */
   | {
       readonly kind: 'accumulate';
       readonly operands: readonly Cut[];
@@ -40,14 +40,16 @@ export type Slicing =
     }
   /** A product whose inner dimension, of this length, is cut: a sum in blocks. */
   | { readonly kind: 'sumProducts'; readonly operands: readonly Cut[]; readonly length: number }
-  /** A sum over leading dimensions: of `rows` rows of `columns`, part by part in blocks. */
+  /** A sum over leading dimensions: of `rows` rows of `columns` elements, part by part in blocks. */
   | {
       readonly kind: 'sumRows';
       readonly operands: readonly Cut[];
       readonly rows: number;
       readonly columns: number;
     }
-  /** The scores of the labels, part by part. The loss is computed from all of them, in its place among the later ops. */
+  /**
+   * The scores of the labels, part by part. The loss is computed from all of them, at its position among the later ops.
+   */
   | { readonly kind: 'labelScores'; readonly operands: readonly Cut[] };
 
 type Rule = (use: Use) => Slicing | null;
@@ -63,7 +65,7 @@ export function slicingOf(use: Use): Slicing | null {
   return Object.hasOwn(rules, op.name) ? rules[op.name]!(use) : null;
 }
 
-/** Operands broadcast: dimensions are counted from the last one. */
+/** Operands broadcast, so dimensions are counted from the last one. */
 function pointwise({ op, inputs, outputs, cuts }: Use): Slicing | null {
   const { shape } = op.op.inPlace ? inputs[0]! : outputs[0]!;
   const from = (rank: number) => shape.length - rank;
@@ -106,7 +108,7 @@ const permuted: Rule = ({ op, cuts: [cut] }) => {
   return { kind: 'map', operands: [cut!], outputs: [dims.indexOf(cut!)] };
 };
 
-/** Attribute `dim` is another dimension. */
+/** Attribute `dim` is another dimension than the cut one. */
 const besideDim: Rule = ({ op, inputs, outputs, cuts }) => {
   const dim = op.attrs.dim as number;
   const cut = cuts.find((own) => own !== null)!;
@@ -132,7 +134,7 @@ const alongLast: Rule = ({ inputs, outputs, cuts }) => {
   return { kind: 'map', operands: inputs.map(() => cut), outputs: [cut] };
 };
 
-/** Rows, columns and batches are independent; along the inner dimension the sum continues. */
+/** Rows, columns and batches are independent; along the inner dimension the sum continues from part to part. */
 const product: Rule = ({ inputs, outputs, cuts, parts, splitsBlocks }) => {
   const rank = outputs[0]!.shape.length;
   const [row, column] = [rank - 2, rank - 1];
@@ -153,7 +155,7 @@ const product: Rule = ({ inputs, outputs, cuts, parts, splitsBlocks }) => {
   return { kind: 'map', operands: [batch, batch], outputs: [batch] };
 };
 
-/** Whether some part ends within a block of a sum that another part continues. */
+/** Whether a part ends within a block of a sum that another part continues. */
 export function splitsAny(slicings: Iterable<Slicing>, parts: number): boolean {
   for (const slicing of slicings) {
     if (slicing.kind === 'sumProducts' && !endsInFirstOrWhole(slicing.length, parts)) return true;
@@ -214,7 +216,7 @@ const standardizedWeightGrad: Rule = (use) => {
   };
 };
 
-/** For a sum over the cut dimension, blocks of rows are summed as in the whole sum. */
+/** For a sum over the cut dimension: blocks of rows are summed as in the whole sum. */
 function summedOver(
   dims: readonly number[],
   { inputs, outputs, cuts, parts, splitsBlocks }: Use,
@@ -263,7 +265,7 @@ const unreduced: Rule = ({ op, outputs, cuts: [cut] }) => {
   return { kind: 'map', operands: [cut!, dim], outputs: [dim] };
 };
 
-/** Images are independent: operand 0 and operands read for their shapes are cut, weights are not. */
+/** Images are independent: operand 0 and operands read only for their shapes are cut, weights are not. */
 const perImage: Rule = ({ inputs, outputs, cuts, op }) => {
   const isWeight = (i: number) => op.op.operands[i]!.name === 'w';
   if (cuts.some((cut, i) => cut !== null && (cut !== 0 || isWeight(i)))) return null;
@@ -271,7 +273,7 @@ const perImage: Rule = ({ inputs, outputs, cuts, op }) => {
   return { kind: 'map', operands, outputs: outputs.map(() => 0) };
 };
 
-/** Kernels for so few output channels sum in another order. */
+/** Kernels for at most this many output channels sum in another order. */
 const fewChannels = 4;
 
 /** Summed image by image; output channels are independent. */
@@ -287,7 +289,7 @@ const convWeightGrad: Rule = ({ op, inputs, outputs, cuts, parts }) => {
   return { kind: 'accumulate', operands: [0, 0, null], into, attrs: () => attrs };
 };
 
-/** Rows are independent, each with its label; the share of one row is known beforehand. */
+/** Rows are independent, each with its label; the fraction of one row is known in advance. */
 const crossEntropyGrad: Rule = ({ cuts: [share, target, out] }) => {
   if (share !== null || (target ?? 0) !== 0 || (out ?? 0) !== 0) return null;
   return { kind: 'map', operands: [null, 0, 0], outputs: [0] };

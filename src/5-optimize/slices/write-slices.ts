@@ -12,8 +12,8 @@ import type { SliceRegion, Stage } from './region.ts';
 import { cutShape, type Slicing } from './rules.ts';
 
 /**
- * Returns the program with its region written out slice by slice. Parts of one whole are concatenated for the ops
- * after the slices. Null if strides don't allow a view of a part.
+ * Returns the program with its region written out slice by slice. Parts of one value are concatenated for the ops after
+ * the slices. Null if strides don't allow a view of a part.
  */
 export function writeSlices(program: Program, region: SliceRegion, parts: number): Program | null {
   try {
@@ -34,7 +34,7 @@ class SliceWriter {
   readonly #ops: ProgramOp[] = [];
   /** The parts of values that exist in parts. */
   readonly #partsOf = new Map<ValueId, ValueId[]>();
-  /** Parts of wholes, created for the current slice. */
+  /** Parts of whole values, created for the current slice. */
   #narrowed = new Map<string, ValueId>();
   /** Results of the slices and of the ops after them. */
   readonly #late: ReadonlySet<ValueId>;
@@ -93,7 +93,7 @@ class SliceWriter {
     });
   }
 
-  /** A value that ops outside the slices read. */
+  /** Returns a value that ops outside the slices read. */
   #whole(id: ValueId): ValueId {
     const dim = this.#region.cutOf.get(id);
     if (dim === undefined) return id;
@@ -106,13 +106,13 @@ class SliceWriter {
     return joined;
   }
 
-  /** A value with the shape of another one that may not exist as a whole. */
+  /** Returns a value with the shape of another value, which may not exist as a whole. */
   #shapeOf(id: ValueId, stage: Stage): ValueId {
     const isThere = !this.#region.cutOf.has(id) && (stage === 'after' || !this.#late.has(id));
     return isThere ? id : this.#ofShape(id, this.#values[id]!.shape);
   }
 
-  /** Reading a shape needs no memory: one number, expanded. */
+  /** Expands one number: reading a shape needs no other memory. */
   #ofShape(like: ValueId, shape: readonly number[]): ValueId {
     const { dtype, device } = this.#values[like]!;
     const key = `${dtype}:${shape.join()}`;
@@ -135,7 +135,7 @@ class SliceWriter {
     });
     switch (slicing.kind) {
       case 'map': {
-        // Another op has its shape as an attribute instead of an operand.
+        // A different op has its shape as an attribute instead of an operand.
         const own = slicing.op ? operands.slice(0, slicing.op.operands.length) : operands;
         const made = this.#emit(slicing.op ?? op, own, slicing.attrs ?? attrs);
         outputs.forEach((id, i) => {
@@ -188,7 +188,7 @@ class SliceWriter {
     }
   }
 
-  /** Sums a slice of some rows in their blocks, starting with the sum of a block that began before. */
+  /** Sums a slice of rows in blocks, continuing the sum of a block that began in an earlier slice. */
   #sumRows(x: ValueId, { rows, columns }: Slicing & { kind: 'sumRows' }, part: number): void {
     const [result] = this.#source.outputs as readonly [ValueId];
     const own = rows / this.#parts;
@@ -215,13 +215,13 @@ class SliceWriter {
     }
   }
 
-  /** A part of a value along one dimension; the value itself if that is all of it. */
+  /** Returns a part of a value along one dimension; the value itself if the part covers it. */
   #rangeOf(id: ValueId, dim: number, [start, length]: readonly [number, number]): ValueId {
     if (this.#values[id]!.shape[dim] === length) return id;
     return this.#emit(opNamed('narrow'), [id], { dim, start, length })[0]!;
   }
 
-  /** The attributes of the first part; those of a norm include its size. */
+  /** Returns the attributes of the first part; for a norm they include its size. */
   #firstAttrs(slicing: Slicing & { kind: 'accumulate' }): Attrs {
     const { op, attrs } = this.#source;
     return op.name === 'standardizeWeightGrad' ? slicing.attrs(0) : attrs;
@@ -257,13 +257,13 @@ class SliceWriter {
     return this.#ofShape(id, cutShape(this.#values[id]!.shape, cut, this.#parts));
   }
 
-  /** [rows, columns] → [rows / block, columns]: the sums of adjacent rows. */
+  /** [rows, columns] → [rows / block, columns]: sums of adjacent rows. */
   #blockSums(x: ValueId, rows: number, columns: number): ValueId {
     const blocks = this.#reshape(x, [rows / sumBlock, sumBlock, columns]);
     return this.#emit(opNamed('sum'), [blocks], { dims: [1], keepDim: false })[0]!;
   }
 
-  /** Sums the block sums in blocks of their own, and these one after another. */
+  /** Sums the block sums in blocks of their own, and these sums one after another. */
   #joinRows(rows: number, columns: number): void {
     const [result] = this.#source.outputs;
     const all = this.#partsOf.get(result!)!;
@@ -292,7 +292,7 @@ class SliceWriter {
     this.#ops.push({ ...reshaped, outputs: [result!] });
   }
 
-  /** The loss of the scores of all labels. */
+  /** Computes the loss from the scores of all labels. */
   #joinScores(): void {
     const { inputs, outputs } = this.#source;
     const [logProbs, target] = inputs as readonly [ValueId, ValueId];
