@@ -7,9 +7,9 @@ import type { OpMemories, OpMemory } from './op-memory.ts';
 import { type Storage, StorageCount } from './order/storages.ts';
 
 export interface CountOptions extends EnteringOptions {
-  /** Values that stay in the scope after the run. */
+  /** Values that remain in the scope after the run. */
   readonly keep: readonly ValueId[];
-  /** Values that are already in the scope, with their storages (saved by forward). */
+  /** Storages of values that are already in the scope (saved by forward). */
   readonly carried?: ReadonlyMap<ValueId, Storage>;
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse'>;
 }
@@ -21,7 +21,7 @@ interface InOrder {
   readonly isRead: (id: ValueId) => boolean;
 }
 
-/** Called for each op in order. `reuses`: per output, the dying operand whose memory it takes over, or null. */
+/** Called for each op in order. `reuses`: per output, the dying operand whose memory it reuses, or null. */
 type EachOp = (
   op: ProgramOp,
   dying: readonly ValueId[],
@@ -58,7 +58,7 @@ export function countInOrder(
     const dying = freeAtLastUse ? dyingAt(op, use, index) : none;
     let reuses: readonly (ValueId | null)[];
     if (op.op.kernel.kind === 'control') {
-      // A result may be one of the operands: neither may be overwritten while the other is live.
+      // A result may be one of the operands, so neither may be overwritten while the other is live.
       for (const id of op.inputs) count.expose(id);
       for (const id of op.outputs) count.enter(id, bytesOf(values, id));
       reuses = op.outputs.map(() => null);
@@ -71,7 +71,7 @@ export function countInOrder(
   }
   return { count, isRead };
 
-  /** Values without a use after this op, including its unused outputs. */
+  /** Returns the values without a use after this op, including its unused outputs. */
   function dyingAt({ outputs }: ProgramOp, { reads }: OpMemory, index: number): readonly ValueId[] {
     let dying: ValueId[] | undefined;
     for (const id of reads) {
@@ -93,7 +93,7 @@ export function countInOrder(
 const none: readonly ValueId[] = [];
 const nothingTaken = [null];
 
-/** Index of the last op that reads each value's data; −1 if none does. */
+/** Returns the index of the last op that reads each value's data; −1 if none does. */
 function lastUses(uses: readonly OpMemory[], values: number): Int32Array {
   const last = new Int32Array(values).fill(-1);
   uses.forEach(({ reads }, index) => {
@@ -102,7 +102,7 @@ function lastUses(uses: readonly OpMemory[], values: number): Int32Array {
   return last;
 }
 
-/** Allocates each output, or lets it take over a dying operand's memory. Returns these operands, or null. */
+/** Allocates each output, or lets it reuse a dying operand's memory. Returns these operands, or null. */
 function allocateOutputs(
   { op, inputs, outputs }: ProgramOp,
   { bytes, takes }: OpMemory,
@@ -124,7 +124,7 @@ function allocateOutputs(
   return reuses;
 }
 
-/** The first of these operands that dies and whose memory nothing else holds. */
+/** Returns the first of these operands that dies and whose memory has no other owner. */
 function takenOf(
   takes: readonly ValueId[],
   dying: readonly ValueId[],
@@ -135,7 +135,7 @@ function takenOf(
   return null;
 }
 
-/** Whether nothing else holds a dying operand's memory, and the output fits it exactly. */
+/** Whether a dying operand's memory has no other owner and exactly the output's size. */
 function isFree(id: ValueId, needed: number, count: StorageCount): boolean {
   const storage = count.of(id);
   invariant(storage !== undefined, `%${id} is read but not in the scope`);

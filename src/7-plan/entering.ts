@@ -5,13 +5,13 @@ import type { Entering } from './order/memory-graph.ts';
 
 /** The ownership of the inputs of a program. */
 export interface EnteringOptions {
-  /** Whether inputs die with the scope that they enter, as gradients do; otherwise they belong to the caller. */
+  /** Whether inputs die with the scope that they enter, as gradients do; if not, they belong to the caller. */
   readonly inputsEnterAlone?: boolean | ((index: number) => boolean);
   /** Inputs owned only by the program: freed after their last use, or overwritten. */
   readonly donated?: ReadonlySet<ValueId>;
 }
 
-/** Indices of the inputs that only the scope holds. */
+/** Returns the indices of the inputs that only the scope owns. */
 export function enteringAlone(
   inputs: readonly ValueId[],
   { inputsEnterAlone: alone = false, donated }: EnteringOptions,

@@ -8,10 +8,10 @@ import { sameShape } from '../../runtime/spec/shape.ts';
 export interface OpMemory {
   /** Operands whose data the op reads, without duplicates. Reading a shape needs no memory. */
   readonly reads: readonly ValueId[];
-  /** Bytes of each output that gets memory of its own. */
+  /** Bytes of each output that allocates memory. */
   readonly bytes: readonly number[];
   /**
-   * The operands whose memory each output may take over if they die with the op and only the program holds it: the
+   * The operands whose memory each output may reuse if they die with the op and have no owner outside the program: the
    * kernel reads each element before it writes it, and the sizes are equal.
    */
   readonly takes: readonly (readonly ValueId[])[];
@@ -19,7 +19,7 @@ export interface OpMemory {
   readonly scratch: number;
 }
 
-/** The memory use of a program's ops, looked up once for all orders and forms of the program that are costed. */
+/** The memory use of a program's ops, computed once for all orders and forms of the program that are costed. */
 export class OpMemories {
   readonly #values: ValueTable;
   readonly #known = new Map<ProgramOp, OpMemory>();
@@ -67,7 +67,7 @@ function takenBy(
     return (
       meta.device === device &&
       meta.offset === 0 &&
-      // Blocks are rounded up: with few elements, narrow and wide dtypes fill blocks of the same size.
+      // Blocks are rounded up: with few elements, narrow and wide dtypes take blocks of the same size.
       device.elementBytes(meta.dtype) === device.elementBytes(dtype) &&
       sameShape(meta.shape, shape) &&
       isContiguousMeta(meta)

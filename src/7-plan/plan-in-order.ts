@@ -11,22 +11,22 @@ import { OpMemories } from './op-memory.ts';
 import type { Storage } from './order/storages.ts';
 
 export interface PlanOptions extends CountOptions {
-  /** Makes a plan quickly: its order is searched in a few walks. */
+  /** Makes a plan quickly: its order is found by a few walks. */
   readonly isFirst?: boolean;
   /** The choices of searches in an earlier compilation, or a record for new ones. */
   readonly choices?: Choices;
-  /** The forward plan in whose scope a backward program continues. */
+  /** The forward plan whose scope a backward program continues in. */
   readonly after?: ForwardBefore;
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order'>;
   /** Rewrites the ordered program; `costOf` returns the peak of a rewritten one. */
   readonly rewrite?: Rewrite;
   /** Plans the regions of a control op; `recorded`: the tape is read. */
   readonly planRegions: PlanRegions;
-  /** Plans a call with data-dependent shapes, for each set of shapes when it first occurs. */
+  /** Plans a call with data-dependent shapes, once for each set of shapes that occurs. */
   readonly planCall: (call: DynamicCall, recorded: boolean) => PlannedCall;
 }
 
-/** `ordered`: in the order of single ops. `fused`: in that of the ops that stage `ordered` fuses. */
+/** `ordered`: in the order of single ops. `fused`: in the order of the ops that stage `ordered` fuses. */
 export type RewriteStage = 'ordered' | 'fused';
 
 /** `peakBefore`: the peak before the program was ordered again. */
@@ -112,7 +112,7 @@ export function planInOrder(
   };
 }
 
-/** Only the peak of a program without control ops, in its given order. */
+/** Returns the peak alone, for a program without control ops in its given order. */
 export function peakInOrder(program: Program, options: CountOptions, memories: OpMemories): number {
   const { count, isRead } = countInOrder(program, options, memories);
   return count.peak - donatedBytesOf(program, options, isRead);
@@ -129,7 +129,10 @@ function donatedBytesOf(
   return bytes;
 }
 
-/** A saved value that is also an output: the caller holds it, so the program must not free its memory. */
+/**
+ * Returns the storage of a saved value that is also an output: the caller owns it, so the program must not free its
+ * memory.
+ */
 function callersMemory({ owners }: Storage): Storage {
   return { bytes: 0, exclusive: false, owners };
 }

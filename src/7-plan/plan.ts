@@ -24,8 +24,8 @@ import {
 } from './predicted-bytes.ts';
 
 /**
- * Returns the bytes of a program's inputs plus the peak beside them, in a good order, or in the first order found
- * that needs at most `enough`.
+ * Returns the bytes of a program's inputs plus its peak in addition to them, in a good order, or in the first order
+ * found that needs at most `enough`.
  */
 export function roughBytes(
   program: Program,
@@ -35,7 +35,7 @@ export function roughBytes(
   return roughPeak(program, roughOptions(program, donated), enough);
 }
 
-/** Returns the program in a good order, with writes to memory of the caller as late as possible. */
+/** Returns the program in a good order, with writes to the caller's memory as late as possible. */
 export function roughOrder(program: Program, donated: ReadonlySet<ValueId> = new Set()): Program {
   return roughlyOrdered(program, roughOptions(program, donated));
 }
@@ -49,10 +49,9 @@ function roughOptions({ values, inputs }: Program, donated: ReadonlySet<ValueId>
 }
 
 /**
- * In: a program. Out: an order of its ops with a low peak, the step after which each value leaves the scope (its
- * last use), the outputs that take over the memory of a dying operand, and the resulting bytes. Guarantees: the
- * predicted bytes are exactly those that the allocator will count; for a program with control ops, on its worst
- * path.
+ * In: a program. Out: an order of its ops with a low peak, the step after which each value leaves the scope (its last
+ * use), the outputs that reuse the memory of a dying operand, and the resulting bytes. Guarantees: the predicted bytes
+ * are exactly those that the allocator will count; for a program with control ops, on its worst path.
  */
 export function* planProgram(given: Program, options: PlanOptions): Steps<Planned> {
   const carried = options.carried ?? new Map<ValueId, Storage>();
@@ -79,13 +78,14 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
   yield;
   const again = fused === program ? fused : yield* reordered(fused, graph, options, costOf);
   yield;
-  // In the last order: what one launch for several updates keeps live must not bound an order with a lower peak.
+  // Runs in the last order: the values that one launch for several updates keeps live must not rule out an order with a
+  // lower peak.
   const rewritten = rewrittenBy(options, again, 'fused', costOf, costOf(fused));
   const planned = planInOrder(rewritten, given, options, memories);
   return predictedInOrder(planned, lowerBound, simulatableOf(given, options));
 }
 
-/** The bound of a program that keeps its order: found when it is read, since finding it takes as long as a plan. */
+/** The bound of a program that keeps its order. Computed when it is read, since that takes as long as planning. */
 const boundInOrder = (program: Program, graph: GraphOptions, { isFirst }: PlanOptions) =>
   isFirst ? () => 0 : once(() => boundOf(program, graph));
 
@@ -120,9 +120,9 @@ function mayReorder({ memory }: PlanOptions): boolean {
  * Simulates the plan to find the memory that control ops use. The ops are then ordered like any others; a new order is
  * simulated as well, and kept if its worst path needs less.
  *
- * Plans are compared by the bytes of their uniform paths, which are bounds. All paths are simulated of the plan that is
- * chosen, and of others only if that one needs more than their bounds: by its bytes on all paths one of them may be
- * better. A plan that keeps its order is simulated when its bytes are read.
+ * Plans are compared by the bytes of their uniform paths, which are lower bounds. All paths are simulated only for the
+ * chosen plan, and for the others if it exceeds their bounds: one of them may then be better. A plan that keeps its
+ * order is simulated when its bytes are read.
  */
 function* planWithControl(
   given: Program,
@@ -157,19 +157,19 @@ function* planWithControl(
   return predictedOnWorstPath(chosen.rewritten, boundOnWorstPath(chosen.best, graph, options));
 }
 
-/** The bytes that are counted in order are replaced by simulated ones. */
+/** Bytes counted in order are replaced by simulated bytes. */
 function withoutTapes(carried: ReadonlyMap<ValueId, Storage>): Map<ValueId, Storage> {
   return new Map([...carried].map(([id, each]) => [id, each.isTape ? { ...emptyTape } : each]));
 }
 
 const emptyTape: Storage = { bytes: 0, exclusive: false, owners: 1 };
 
-/** Whether the worst path of a rewritten plan needs more than the bound, and what was accepted beyond it. */
+/** Whether the worst path of a rewritten plan exceeds the uniform paths of both plans. */
 function needsMore({ bytes: own }: PlanWithControl, { bytes }: PlanWithControl): boolean {
   return own.peakBytes > Math.max(own.leastPeakBytes, bytes.leastPeakBytes);
 }
 
-/** A path is known where it has decided the order. */
+/** Finds the worst path when the bound is read, unless it was found to decide the order. */
 function boundOnWorstPath(
   { planned, bytes }: PlanWithControl,
   graph: GraphOptions,

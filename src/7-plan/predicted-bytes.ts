@@ -1,4 +1,4 @@
-/** The bytes of plans. They are counted when they are first read: first calls read few, references of checks none. */
+/** The bytes of plans, counted when they are first read: first calls read few, and references in check mode none. */
 
 import type { PeakLimit, Plan, PredictedMemory } from '../../runtime/program/plan.ts';
 import { type RunBytes, SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
@@ -17,7 +17,7 @@ export function predictedInOrder(
 ): Planned {
   const { plan } = planned;
   const counted = once(() => countedBytes(plan, simulatable));
-  // For a backward these are the saved values, which the run doesn't count again.
+  // A backward doesn't count its saved values again.
   const saved = simulatable.after ? plan.predicted.savedBytes : null;
   return withBytes(planned, counted, lowerBound, () => [], saved);
 }
@@ -44,7 +44,7 @@ export function withControl(
 }
 
 /**
- * Replaces the estimated bytes by those that the worst path needs. The bytes of kept tapes are estimates: they only
+ * Replaces the estimated bytes by the bytes of the worst path. The bytes of kept tapes remain estimates: they only
  * guide the order of the program that continues with them.
  */
 export function predictedOnWorstPath(
@@ -108,7 +108,7 @@ function withBytes(
   return { ...planned, plan: { ...plan, predicted } };
 }
 
-/** The bytes of a plan whose run first copies memory of the caller that it writes to. */
+/** Adds the bytes of the caller's memory that a run copies because it writes to it. */
 export const withCopiedBytes = (
   planned: PredictedMemory,
   copiedBytes: number,

@@ -11,27 +11,26 @@ export interface LiveRange {
 export interface Layout {
   /** The offset of each block. */
   readonly offsets: readonly number[];
-  /** The end of the block that ends highest. */
+  /** The end of the highest block. */
   readonly bytes: number;
 }
 
-/** The most moves to the front that are tried; more don't pay. */
+/** The most moves to the front to try; more don't pay off. */
 const moves = 24;
-/** For more blocks than this, no further order is tried to save such a small share of the bytes. */
+/** For more blocks than this, a saving below this share of the bytes isn't worth another order. */
 const manyRanges = 2000;
 const littleShare = 0.01;
-/** Up to this many blocks are placed in every order that could matter, within a limit on placements. */
+/** Up to this many blocks, all orders that could matter are tried, within a limit on placements. */
 const exactRanges = 12;
 const exactPlacements = 20_000;
 
 const nothing: Layout = { offsets: [], bytes: Number.POSITIVE_INFINITY };
 
 /**
- * Returns offsets with a low end, such that no two blocks that are live together overlap. Blocks are placed one by
- * one, each at the lowest offset that is free throughout its live range. The well-known orders are tried (by size,
- * by size times lifetime, by start); then the block that ends highest is moved to the front while that helps. A few
- * blocks are searched exhaustively; for many, a layout close to the optimum is good enough. No layout ends below
- * the peak of live bytes.
+ * Returns offsets with a low end, such that no two blocks that are live together overlap. Blocks are placed one by one,
+ * each at the lowest offset that is free throughout its live range. Tries the well-known orders (by size, by size times
+ * lifetime, by start), then moves the highest block to the front while that helps. A few blocks are searched
+ * exhaustively; for many, a layout close to the optimum is good enough. No layout ends below the peak of live bytes.
  */
 export function layOut(ranges: readonly LiveRange[]): Layout {
   const most = mostLive(ranges);
@@ -60,7 +59,7 @@ export function layOut(ranges: readonly LiveRange[]): Layout {
   return best;
 }
 
-/** The largest number of bytes live at one step. */
+/** Returns the largest number of bytes live at one step. */
 export function mostLive(ranges: readonly LiveRange[]): number {
   const changes = ranges.flatMap(({ bytes, from, to }) => [
     { at: from, bytes },
@@ -111,7 +110,7 @@ function lastStep(ranges: readonly LiveRange[]): number {
   return last;
 }
 
-/** Tries every order that can still beat the best known layout: some order gives an optimal one. */
+/** Tries every order that can still beat the best known layout: one of these orders is optimal. */
 function exactLayout(ranges: readonly LiveRange[], known: Layout, bound: number): Layout {
   let best = known;
   let placements = 0;

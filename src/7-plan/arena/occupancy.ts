@@ -2,9 +2,9 @@ import type { LiveRange } from './layout.ts';
 import { TakenPlaces } from './taken-places.ts';
 
 /**
- * Occupied address ranges at each step: a segment tree over the steps. A block is stored in the few nodes that
- * together make up its live range, and lookups read the nodes along the search. Nodes store address ranges without
- * the blocks that occupy them, so thousands of adjacent blocks collapse into a few ranges.
+ * Occupied address ranges at each step: a segment tree over the steps. A block is stored in the few nodes that together
+ * cover its live range, and lookups read the nodes along the search path. Nodes store address ranges without their
+ * blocks, so thousands of adjacent blocks collapse into a few ranges.
  */
 export class Occupancy {
   readonly #leaves: number;
@@ -58,7 +58,7 @@ export class Occupancy {
   }
 }
 
-/** The lowest offset at which `bytes` are free in all of them. */
+/** Returns the lowest offset at which `bytes` are free in all of them. */
 function lowestGap(all: readonly TakenPlaces[], bytes: number): number {
   let free = 0;
   for (let agreed = 0, i = 0; agreed < all.length; i = (i + 1) % all.length) {

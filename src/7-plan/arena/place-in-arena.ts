@@ -7,12 +7,12 @@ import { type MemoryOptions, mayBeSlower } from '../../programs/memory-options.t
 import { type LiveRange, layOut } from './layout.ts';
 
 /**
- * Returns the plan with everything that its steps allocate and free again placed in one block, if the steps run on
- * one device whose memory is addressed by offsets. Values that outlive the run, pass through a control op, or
- * belong to a sum of gradients that may be missing keep memory of their own: the sum may share another value's
- * memory. The peak doesn't change, so only the plan that runs needs offsets. Programs with a backward have no
- * arena: saved values would keep the whole block alive. A GPU has one only if bytes are preferred or limited, since
- * kernels that write to one buffer run one after another.
+ * Returns the plan with everything that its steps allocate and free placed in one block, if the steps run on one device
+ * whose memory is addressed by offsets. Values that outlive the run, pass through a control op, or belong to a sum of
+ * optional gradients are allocated separately: such a sum may share another value's memory. The peak doesn't change, so
+ * only the plan that runs needs offsets. Programs with a backward have no arena: saved values would keep the whole
+ * block alive. On a GPU, an arena is used only if bytes are preferred or limited, since kernels that write to one
+ * buffer run one after another.
  */
 export function placedInArena(plan: Plan, values: ValueTable, memory: Wanted): Plan {
   const { steps } = plan;
@@ -57,7 +57,7 @@ function needsWholeBuffers(values: ValueTable, device: Device): (op: ProgramOp) 
   };
 }
 
-/** The only device of the steps' results, if its memory is addressed by offsets. */
+/** Returns the only device of the steps' results, if its memory is addressed by offsets. */
 function addressedDevice(steps: readonly Step[], values: ValueTable): Device | undefined {
   const devices = new Set(steps.flatMap(({ op }) => op.outputs.map((id) => values[id]!.device)));
   const [device] = devices;

@@ -20,7 +20,7 @@ export class TakenPlaces {
     this.ends.splice(first, last - first, high);
   }
 
-  /** The lowest offset from `offset` on at which `bytes` are free. */
+  /** Returns the lowest offset from `offset` on at which `bytes` are free. */
   freeFrom(offset: number, bytes: number): number {
     let free = offset;
     for (let i = firstFrom(this.ends, offset + 1); i < this.starts.length; i++) {
@@ -31,7 +31,7 @@ export class TakenPlaces {
   }
 }
 
-/** The index of the first number that is at least `least`. */
+/** Returns the index of the first number that is at least `least`. */
 function firstFrom(numbers: readonly number[], least: number): number {
   let low = 0;
   let high = numbers.length;

@@ -15,14 +15,15 @@ import { type Simulatable, simulate } from './simulate-plan.ts';
 /** The memory that one control op uses on one path, for ordering the ops. */
 export interface ControlMemory {
   /**
-   * Bytes that the op allocates and frees while it runs, beside its outputs; negative if operands are freed before.
+   * Bytes that the op allocates and frees while it runs, in addition to its outputs; negative if it frees operands
+   * first.
    */
   readonly scratch: number;
   /** Scratch bytes in any order of the surrounding ops: operands that die here may have been freed before. */
   readonly leastScratch: number;
-  /** Bytes of each output; 0 if its memory existed before. */
+  /** Bytes of each output; 0 if its memory existed before the op. */
   readonly made: readonly number[];
-  /** Indices of the operands that the op's tape holds. */
+  /** Indices of the operands that the op's tape keeps live. */
   readonly held: readonly number[];
 }
 
@@ -75,8 +76,8 @@ function holdersIn(slots: readonly Slot[]): Set<Holder> {
 }
 
 /**
- * Bytes of the memory allocated by the op, each attributed to the first output that holds it; a tape's memory is
- * attributed to the tape.
+ * Returns the bytes of the memory allocated by the op, each attributed to the first output that owns it; a tape's
+ * memory is attributed to the tape.
  */
 function madeBy(
   { outputs }: ProgramOp,

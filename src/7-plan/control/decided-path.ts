@@ -3,8 +3,8 @@ import type { Decider } from '../../../runtime/run-program/simulate/decider.ts';
 import type { UniformPath } from './uniform-path.ts';
 
 /**
- * A path on which a control op may decide differently each time it runs: decisions in the order in which they are
- * made, one before each iteration of a loop that records nothing, and those of a uniform path after the last one.
+ * A path on which a control op may decide differently each time it runs: a list of decisions in execution order,
+ * including one before each iteration of an unrecorded loop, followed by the decisions of a uniform path.
  */
 export class DecidedPath implements Decider {
   /** The decisions so far. */
@@ -42,12 +42,12 @@ export class DecidedPath implements Decider {
     return null;
   }
 
-  /** Called at the start of a loop; returns whether one more iteration may follow `done` ones. */
+  /** Called at the start of a loop; returns whether another iteration may follow `done` iterations. */
   protected limit(): (done: number) => boolean {
     return () => true;
   }
 
-  /** Called for each decision after the given ones, before it is made. */
+  /** Called before each decision that isn't in the list. */
   protected open(_op: ProgramOp, _others: readonly number[]): void {}
 
   #decide(op: ProgramOp, options: readonly number[], usual: number): number {

@@ -8,35 +8,35 @@ import { DecidedPath } from './decided-path.ts';
 import { ResumableRun } from './resumable-run.ts';
 import type { UniformPath } from './uniform-path.ts';
 
-/** The decisions of a path, to be followed by those of a uniform path. */
+/** The first decisions of a path, followed by those of a uniform path. */
 export type Decisions = readonly number[];
 
 export interface Explored {
-  /** The highest bytes of a simulated path, without donated inputs, and its decisions up to there. */
+  /** The highest bytes on a simulated path, without donated inputs, and its decisions up to that point. */
   readonly peakBytes: number;
   readonly decisions: Decisions;
-  /** A path to each memory that forward can end with. */
+  /** A path to each memory state that forward can end with. */
   readonly ends: readonly Decisions[];
-  /** Whether every path has the memory of a simulated one, at each of its steps. */
+  /** Whether the simulated paths cover the memory states of all paths at each step. */
   readonly isComplete: boolean;
   /** Whether a list grows with the iterations of a loop. */
   readonly isGrowing: boolean;
 }
 
-/** The memory before a step, and a path to it. */
+/** The memory state before a step, and a path to it. */
 interface Reached {
   readonly step: number;
   readonly memory: Snapshot | null;
   readonly decisions: Decisions;
 }
 
-/** A list that grows with each iteration of a loop is simulated for this many. */
+/** The number of iterations to simulate of a loop in which a list grows. */
 const iterationsOfGrowing = 3;
 
 /**
- * Simulates a forward plan on every path, also on those where a control op decides differently each time it runs.
- * Two paths that meet in the same memory need the same bytes from there on: a decision is made once in each memory,
- * so a loop ends once its iterations leave no new memory. `mostSteps`: the number of steps to simulate.
+ * Simulates a forward plan on every path, including those where a control op decides differently each time it runs. Two
+ * paths that reach the same memory state need the same bytes from there on: each decision is tried once per memory
+ * state, so a loop ends once its iterations reach no new one. `mostSteps`: the number of steps to simulate.
  */
 export function explorePaths(
   plan: Plan,
@@ -62,7 +62,7 @@ export function explorePaths(
   const isComplete = spent < mostSteps;
   return { peakBytes, decisions: worst, ends: [...ends.values()], isComplete, isGrowing };
 
-  /** Runs until a step that decides, whose outcomes are to be followed then. */
+  /** Runs up to a step that decides, and queues its outcomes. */
   function follow({ step: from, memory, decisions }: Reached): void {
     const run = new ResumableRun(values, base, memory ?? undefined, true);
     if (!memory) {
@@ -85,7 +85,7 @@ export function explorePaths(
     run.end();
   }
 
-  /** Runs one step on all paths inside of it. */
+  /** Runs one step on all paths inside it. */
   function outcomes(step: number, before: Snapshot, decisions: Decisions): void {
     const known = new Set<string>();
     const after = new Set<string>();
@@ -114,10 +114,10 @@ function decides({ steps }: Plan, step: number): boolean {
   return regions !== undefined || call !== undefined;
 }
 
-/** Thrown where a path has the memory of another one: both continue in the same way. */
+/** Thrown where a path reaches the memory state of another path: both continue identically. */
 class PathsMeet extends Error {}
 
-/** Whether a path is run to its end. */
+/** Runs a path; returns whether it reached its end. */
 function isCompleted(run: () => void): boolean {
   try {
     run();
@@ -128,9 +128,9 @@ function isCompleted(run: () => void): boolean {
   }
 }
 
-/** A path that notes which other decisions are possible in memory that no path has met before. */
+/** A path that records which other decisions are possible in memory states that no path has reached before. */
 class ExploringPath extends DecidedPath {
-  /** Whether a loop was ended because a list grows. */
+  /** Whether a loop was ended because a list grows in it. */
   isGrowing = false;
   readonly #known: Set<string>;
   readonly #open: Decisions[];
@@ -161,7 +161,7 @@ class ExploringPath extends DecidedPath {
   }
 }
 
-/** The number of elements of the lists that are alive. */
+/** Returns the number of elements of all live lists. */
 function itemCount(): number {
   const { around, entered } = currentSimulation();
   let count = 0;

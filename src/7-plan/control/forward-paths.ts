@@ -27,8 +27,8 @@ interface SimulatedForward extends SimulatedPath {
 }
 
 /**
- * Simulates a forward plan on many paths. A path that differs from a simulated one in a single decision is
- * simulated from the step that makes the decision, until it has the same memory as the other after a decision.
+ * Simulates a forward plan on many paths. A path that differs from a simulated one in a single decision is simulated
+ * from the step that makes it, until both paths have the same memory after a decision.
  */
 export function forwardPaths(
   plan: Plan,
@@ -58,7 +58,7 @@ export function forwardPaths(
     return { path, peaks, peakBytes, start, donatedBytes, steps, stepOf, decisionAt };
   }
 
-  /** Memory is copied once another path is simulated from a decision. */
+  /** Memory is copied only when another path is simulated from a decision. */
   function decisionsOf(
     { chosen }: UniformPath,
     stepOf: ReadonlyMap<ProgramOp, number>,
@@ -121,7 +121,7 @@ export function forwardPaths(
   }
 }
 
-/** Notes the step of ops that have decided for the first time. */
+/** Records the step of ops that have decided for the first time. */
 function noteStep(stepOf: Map<ProgramOp, number>, { options }: UniformPath, step: number): void {
   for (const op of options.keys()) if (!stepOf.has(op)) stepOf.set(op, step);
 }

@@ -19,9 +19,9 @@ interface RunBytes {
 type DecisionsOfRun = readonly number[] | Decider;
 
 /**
- * Predicts the bytes of a run whose control-flow decisions are known, exact to the byte. `decisions`, in the order
- * in which the control ops begin: 0 or 1 for a branch, the number of iterations for a loop. `donated`: indices of
- * the inputs that the program owns.
+ * Predicts the bytes of a run whose control-flow decisions are known, exactly. `decisions`, in the order in which the
+ * control ops begin: 0 or 1 for a branch, the number of iterations for a loop. `donated`: indices of the inputs that
+ * the program owns.
  */
 export function predictRun(
   planned: PlannedSubgraph,
@@ -49,7 +49,7 @@ interface LoopGrowth {
   readonly op: ProgramOp;
   readonly baseBytes: number;
   readonly bytesPerIteration: number;
-  /** The number of iterations from which on this holds. */
+  /** The formula holds from this many iterations on. */
   readonly fromIterations: number;
 }
 
@@ -57,8 +57,8 @@ interface LoopGrowth {
 const fewIterations = 4;
 
 /**
- * Returns the bytes per iteration of every loop that saves something for backward, with all other loops at one
- * iteration and branches on the worst path.
+ * Returns the bytes per iteration of every loop that saves values for backward, with all other loops at one iteration
+ * and branches on the worst path.
  */
 export function loopGrowths(planned: PlannedSubgraph): LoopGrowth[] {
   const simulate = (path: UniformPath) => predictRun(planned, path).forward;

@@ -8,9 +8,11 @@ import {
   valuesIn,
 } from '../../../runtime/run-program/simulate/snapshot.ts';
 
-/** A simulated run of forward that can be left and continued between two steps. */
+/** A simulated run of forward that can be suspended and continued between two steps. */
 export class ResumableRun extends SimulatedRun {
-  /** `from` is a snapshot in the middle of a run, from which any number of runs can continue; one if it `isMoved`. */
+  /**
+   * `from` is a snapshot in the middle of a run, from which any number of runs can continue; only one if it `isMoved`.
+   */
   constructor(values: ValueTable, decider: Decider, from?: Snapshot, isMoved = false) {
     super(values, decider, from?.live);
     if (!from) return;
@@ -27,7 +29,7 @@ export class ResumableRun extends SimulatedRun {
     return this.#copyOf({ values: valuesIn(this.scope), live, callers: this.callers });
   }
 
-  /** Returns the memory between two steps and ends the run, which copies nothing. */
+  /** Returns the memory between two steps without copying it, which ends the run. */
   moveOut(): Snapshot {
     const values = valuesIn(this.scope);
     for (const slot of this.scope.slots) slot.holder = null;

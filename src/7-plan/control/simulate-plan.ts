@@ -22,7 +22,7 @@ export interface ForwardBefore {
   readonly entering: EnteringAlone;
 }
 
-/** Runs a plan on counting devices, after the plans that come before it. */
+/** Runs a plan on counting devices, after the plans that precede it. */
 export function simulate(
   run: SimulatedRun,
   plan: Plan,

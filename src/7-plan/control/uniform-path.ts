@@ -1,7 +1,7 @@
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import type { Decider } from '../../../runtime/run-program/simulate/decider.ts';
 
-/** A path on which every control op decides the same each time it runs. */
+/** A path on which every control op makes the same decision each time it runs. */
 export class UniformPath implements Decider {
   /** The decision of each op, in order of first execution. */
   readonly chosen: Map<ProgramOp, number>;
@@ -20,7 +20,7 @@ export class UniformPath implements Decider {
     return this.#choose(op, recorded ? recordedIterations : iterations);
   }
 
-  /** The index of the last element. */
+  /** Returns the index of the last element. */
   element(count: number): number {
     return count - 1;
   }
@@ -45,5 +45,5 @@ export class UniformPath implements Decider {
 const branches = [0, 1];
 /** From the third iteration on, memory is in a steady state. */
 const iterations = [3, 1, 0];
-/** A recorded loop keeps more with each iteration; one iteration represents all. */
+/** A recorded loop saves more with each iteration; one iteration represents all. */
 const recordedIterations = [1, 0];

@@ -12,8 +12,8 @@ import { UniformPath } from './uniform-path.ts';
 import { countPaths, fewPaths, type WorstPath, worstPath } from './worst-path.ts';
 
 /**
- * The bytes of a plan with control ops, simulated as they are read: quickly on paths on which every op decides the
- * same each time it runs, of a first plan on one of them, and on all paths. The former bound the latter from below.
+ * The bytes of a plan with control ops, simulated when they are read: an estimate on uniform paths (a first plan: on
+ * one of them), and the exact bytes on all paths. The estimate bounds the exact bytes from below.
  */
 export class WorstCase {
   readonly #plan: Plan;
@@ -38,12 +38,12 @@ export class WorstCase {
     return onPath(this.#plan, this.#simulatable, path);
   }
 
-  /** The highest peak of the quickly simulated paths: the plan needs at least these bytes. */
+  /** The highest peak of the uniform paths: the plan needs at least these bytes. */
   get leastPeakBytes(): number {
     return this.#isFirst ? this.#onDefault().bytes.peakBytes : this.#uniform().peakBytes;
   }
 
-  /** The plan on the worst of the quickly simulated paths. */
+  /** The plan on the worst uniform path. */
   get estimate(): PlanOnPath {
     return this.#isFirst ? this.#onDefault() : this.#onUniform();
   }
@@ -69,7 +69,7 @@ export class WorstCase {
   }
 }
 
-/** The steps simulated to find paths on which ops decide differently each time they run. */
+/** The most steps to simulate to find paths on which ops decide differently each time they run. */
 const mostSteps = 6_000;
 
 function worstUniformPath(plan: Plan, simulatable: Simulatable): WorstPath {
@@ -122,12 +122,12 @@ function worstPathOf(plan: Plan, simulatable: Simulatable, uniform: WorstPath): 
 
 const explorations = new WeakMap<readonly Step[], Explored>();
 
-/** Explorations that end early: programs with too many paths are found out once for all of their plans. */
+/** Explorations that ended early, so that a program with too many paths is explored once for all of its plans. */
 const unfinished = new WeakMap<ValueTable, Explored>();
 
 /**
  * Plans of a program with too many paths are compared by their uniform paths alone. The backwards of a forward plan
- * begin with the memory that it ends with.
+ * start with the memory that forward ends with.
  */
 function exploredPaths(
   { plan, entering }: Pick<ForwardBefore, 'plan' | 'entering'>,
@@ -151,5 +151,5 @@ function hasStep({ steps }: Plan, isSuch: (step: Step) => boolean): boolean {
 
 const isLoop = ({ op }: Step): boolean => op.op.name === 'while';
 const isRecordedLoop = (step: Step): boolean => isLoop(step) && step.regions![1]!.backward !== null;
-/** Whether a loop keeps nothing of its iterations for backward. */
+/** Whether a loop saves nothing of its iterations for backward. */
 const isSteadyLoop = (step: Step): boolean => isLoop(step) && !isRecordedLoop(step);

@@ -4,13 +4,13 @@ import { UniformPath } from './uniform-path.ts';
 /** A simulated run. */
 export interface SimulatedPath {
   readonly peakBytes: number;
-  /** The highest live bytes during each step; all paths start from the same number. */
+  /** The highest live bytes during each step; all paths start from the same number of bytes. */
   readonly peaks: readonly number[];
   /** The number of simulated steps; steps of regions count each time they run. */
   readonly steps: number;
 }
 
-/** Simulates a run on a path. `like`: a path that was simulated and differs in one op's decision. */
+/** Simulates a run on a path. `like`: a simulated path that differs in one op's decision. */
 export type SimulatePath<F extends SimulatedPath = SimulatedPath> = (
   path: UniformPath,
   like?: { readonly simulated: F; readonly but: ProgramOp },
@@ -21,7 +21,7 @@ interface Seen<F extends SimulatedPath> {
   readonly simulated: F;
 }
 
-/** A control op, and by how much each of its decisions raises the bytes of each step. */
+/** A control op, with the bytes that each of its decisions adds to each step. */
 interface Factor {
   readonly op: ProgramOp;
   readonly options: readonly Option[];
@@ -34,11 +34,11 @@ interface Option {
   readonly inner: readonly Factor[];
 }
 
-/** The most steps simulated for all paths of a plan; a few paths are simulated in any case. */
+/** The most steps to simulate for all paths of a plan; a few paths are simulated in any case. */
 const mostSteps = 200_000;
-/** Up to this many paths, all are tried. */
+/** Up to this number of paths, all are tried. */
 export const fewPaths = 8;
-/** With more paths, this many of those expected to be the worst are simulated. */
+/** With more paths, this many of the ones expected to be worst are simulated. */
 const mostCandidates = 4;
 
 /** A path and its peak. */
@@ -50,10 +50,9 @@ export interface WorstPath {
 /**
  * Returns the path with the highest peak.
  *
- * The bytes that a decision adds to a step depend on other decisions only if paths share memory. So each decision
- * is simulated by itself, the highest bytes of each step are estimated from these, and the paths expected to have
- * the highest steps are simulated. Where estimate and simulation differ, paths that differ from the worst known one
- * in a single decision are tried as well.
+ * The bytes that a decision adds to a step depend on other decisions only if paths share memory. So each decision is
+ * simulated by itself, the highest bytes of each step are estimated from the results, and the paths with the highest
+ * estimates are simulated. If an estimate turns out wrong, neighbors of the worst path so far are tried as well.
  */
 export function worstPath<F extends SimulatedPath>(simulate: SimulatePath<F>): WorstPath {
   const { path, simulated } = worstSeen(simulate);
@@ -101,7 +100,7 @@ function worstSeen<F extends SimulatedPath>(simulate: SimulatePath<F>): Seen<F> 
   return worst;
 }
 
-/** `from`: a simulated path that differs in the decision of one op. Null: no more paths are tried. */
+/** `from`: a simulated path that differs in the decision of one op. Returns null if no more paths are tried. */
 type Look<F extends SimulatedPath> = (
   path: UniformPath,
   from?: Seen<F>,
@@ -126,7 +125,7 @@ function worstOf<F extends SimulatedPath>(
   return worst;
 }
 
-/** Returns the worst of a path and of those that differ from it in one decision. */
+/** Returns the worst of a path and its neighbors, which differ from it in one decision. */
 function worstNeighbour<F extends SimulatedPath>(from: Seen<F>, look: Look<F>): Seen<F> {
   let worst = from;
   for (const [op, options] of from.path.options) {
@@ -141,7 +140,7 @@ function worstNeighbour<F extends SimulatedPath>(from: Seen<F>, look: Look<F>): 
 }
 
 /**
- * All paths except the given one. Decisions reached only on some paths take their default first, then each other
+ * Yields all paths except the given one. Decisions reached only on some paths take their default first, then each other
  * outcome.
  */
 function* allPaths(from: UniformPath, settled = new Set<ProgramOp>()): Generator<UniformPath> {
@@ -215,7 +214,7 @@ function innermostOuter(
   return outer;
 }
 
-/** The most bytes that the decisions can add to a step together. */
+/** Returns the most bytes that the decisions together can add to a step. */
 function highest(factors: readonly Factor[], step: number): number {
   let sum = 0;
   for (const { options } of factors) {

@@ -25,20 +25,20 @@ export class EarlierOps {
   }
 }
 
-/** Storages that may share memory form one group. */
+/** Storages that may share memory form a group. */
 type Group = number;
 
 const none = -1;
 
 /**
- * The order that memory accesses must keep. Values that may share memory count as one: a result of a control op may
- * be one of its operands.
+ * The order that memory accesses must keep. Values that may share memory count as one value: a result of a control op
+ * may be one of its operands.
  */
 export class AccessOrder {
   readonly #groupOf: Group[] = [];
   /** Whether the caller can see the group. */
   readonly #callers: boolean[] = [];
-  /** The last writers of each group: none or one, or several if groups were joined. */
+  /** The last writers of each group: none or one, or several if groups were merged. */
   readonly #writer: OpIndex[] = [];
   readonly #otherWriters = new Map<Group, OpIndex[]>();
   /** The readers of each group since the last write: the first and last link of a chain. */
@@ -77,7 +77,7 @@ export class AccessOrder {
     this.#addReader(group, op);
   }
 
-  /** A write to the caller's memory comes after all earlier ops that may throw. */
+  /** Orders a write to the caller's memory after all earlier ops that may throw. */
   write(storage: StorageIndex, op: OpIndex, earlier: EarlierOps): void {
     const group = this.#groupOf[storage]!;
     this.#addWriters(group, earlier);
@@ -89,7 +89,7 @@ export class AccessOrder {
     if (this.#callers[group] && this.#lastRefusal !== none) earlier.add(this.#lastRefusal);
   }
 
-  /** Ops that may throw or have an observable effect keep program order. */
+  /** Keeps ops that may throw or have an observable effect in program order. */
   refuse(op: OpIndex, earlier: EarlierOps): void {
     if (this.#lastRefusal !== none) earlier.add(this.#lastRefusal);
     this.#lastRefusal = op;

@@ -2,18 +2,18 @@ import { FlowNetwork } from '../../programs/max-flow.ts';
 import type { MemoryGraph, OpIndex } from './memory-graph.ts';
 
 export interface CutAt {
-  /** The fewest bytes that any order has live while the op runs. */
+  /** The fewest bytes that are live in any order while the op runs. */
   readonly bytes: number;
   /** 1 for each op that comes before the op in that minimum. */
   readonly earlier: Uint8Array;
 }
 
 /**
- * Computes the fewest bytes that can be live while an op runs, over all orders. The ops that have run by then form
- * a set closed under "must come before" that contains the op's predecessors and none of its successors; a storage
- * is live if its maker is in the set and one of its users isn't. The cheapest such set is a minimum cut (a closure
- * problem, after Picard 1976) over the ops that may be on either side. With `earlier`, over the orders in which
- * those ops have run; null if there is none.
+ * Computes the fewest bytes that can be live while an op runs, over all orders. The ops that have run by then form a
+ * set closed under "must come before" that contains the op's predecessors and none of its successors; a storage is live
+ * if its maker is in the set and one of its users isn't. The cheapest such set is a minimum cut (a closure problem,
+ * after Picard 1976) over the ops that may be on either side. With `earlier`, only orders in which these ops have run
+ * count; null if there are none.
  */
 export function cutAt(graph: MemoryGraph, op: OpIndex, earlier?: undefined): CutAt;
 export function cutAt(graph: MemoryGraph, op: OpIndex, earlier: readonly OpIndex[]): CutAt | null;
@@ -76,8 +76,8 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
 }
 
 /**
- * Computes the fewest bytes that can be live while the last of some ops runs, whichever that is. This bound is
- * higher than that of each op alone, which leaves the others for later. Stops at a bound that is no higher than the
+ * Computes the fewest bytes that can be live while the last of these ops runs, in any order. This bound is higher than
+ * the bounds of the single ops, each of which leaves the others for later. Stops once the bound can't exceed the
  * `known` one.
  */
 export function cutAtLast(graph: MemoryGraph, ops: readonly OpIndex[], known = 0): number {
@@ -101,8 +101,8 @@ const nodeOfSide: { readonly [S in Closed]: number } = {
 const unlimited = Number.POSITIVE_INFINITY;
 
 /**
- * Returns which ops come before or after the given op in every order in which `ran` have run; the op itself counts
- * as still to come.
+ * Returns which ops precede or follow the given op in every order in which `ran` have run; the op itself counts as not
+ * yet run.
  */
 function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint8Array | null {
   const side = new Uint8Array(graph.size);
@@ -126,7 +126,7 @@ function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint
   return side;
 }
 
-/** Returns the bytes that the op adds in any order: its results, unless one may take over a dying operand's memory. */
+/** Returns the bytes that the op adds in any order: its results, unless one may reuse a dying operand's memory. */
 function growthAtLeast(graph: MemoryGraph, op: OpIndex, side: Uint8Array): number {
   const { bytes, makes, reusable, scratch, touchers } = graph;
   const mayTake = reusable

@@ -20,10 +20,10 @@ interface State {
 }
 
 /**
- * Best-first search over the sets of ops that can have run (closed under "must come before"), lowest peak first:
- * the first complete set is optimal. An op that raises no peak and leaves no more live bytes than before is
- * scheduled immediately, since delaying it can't help. Finds orders whose peak is below `known`, and bails out
- * after `limit` states.
+ * Best-first search over the sets of ops that can have run (closed under "must come before"), lowest peak first: the
+ * first complete set is optimal. An op that neither raises the peak nor leaves more live bytes than before is scheduled
+ * immediately, since delaying it can't help. Finds orders whose peak is below `known`, and bails out after `limit`
+ * states.
  */
 export function exactOrder(graph: MemoryGraph, known: number, limit: number): Search {
   const walk = new LiveBytes(graph);
@@ -68,7 +68,7 @@ function stepped(walk: LiveBytes, state: State, op: OpIndex): State {
   };
 }
 
-/** Schedules the ops that cost nothing. `walk` is at the state. */
+/** Schedules the ops that cost nothing. `walk` is in this state. */
 function closed(graph: MemoryGraph, walk: LiveBytes, from: State): State {
   let state = from;
   for (;;) {
@@ -101,7 +101,7 @@ function readyOps(graph: MemoryGraph, done: Uint8Array): OpIndex[] {
   return ready;
 }
 
-/** Whether the op is still to run, and the ops that must come before it have run. */
+/** Whether the op hasn't run and the ops that must come before it have. */
 function isReady({ before }: MemoryGraph, done: Uint8Array, op: OpIndex): boolean {
   if (done[op] !== 0) return false;
   const { starts, items } = before;
@@ -109,7 +109,7 @@ function isReady({ before }: MemoryGraph, done: Uint8Array, op: OpIndex): boolea
   return true;
 }
 
-/** Sixteen ops to a character. */
+/** Packs sixteen ops into a character. */
 function keyOf(done: Uint8Array): string {
   let [key, bits] = ['', 0];
   for (let op = 0; op < done.length; op++) {

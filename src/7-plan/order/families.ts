@@ -1,16 +1,16 @@
 import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import type { OpIndex } from './memory-graph.ts';
 
-/** For each op, the ops that do the same for other parts, including itself; undefined if there are none. */
+/** For each op, the ops that do the same for other parts, including itself; undefined if there are no others. */
 export type Families = readonly (readonly OpIndex[] | undefined)[];
 
 /** Larger families would take too many cuts. */
 const largest = 16;
 
 /**
- * Groups ops of one kind that come from one line of user code, have results of one shape, and compute these from
- * results of such groups: layers that run the same code are apart, as they read other weights. What an op adds to in
- * place doesn't count, since every part adds to what earlier ones have left.
+ * Groups ops of one kind that come from one line of user code, have results of one shape, and read results of the same
+ * groups: layers that run the same code are in different groups, as they read different weights. An operand that an op
+ * adds to in place is ignored, since every part adds to the results of earlier parts.
  */
 export function familiesOf({ values, ops: all }: Program, ops: readonly ProgramOp[]): Families {
   const kinds = new Map<string, number>();
@@ -19,7 +19,7 @@ export function familiesOf({ values, ops: all }: Program, ops: readonly ProgramO
   const found: (OpIndex[] | undefined)[] = [];
   for (const each of all) {
     const { op, outputs, inputs, at } = each;
-    // A `console` op may show no value.
+    // A `console` op may print no value.
     const shape = values[outputs[0] ?? inputs[0]!]?.shape.join() ?? '';
     const read = (op.inPlace ? inputs.slice(1) : inputs).map((id) =>
       kindOf[id]! < 0 ? `i${id}` : kindOf[id]!,

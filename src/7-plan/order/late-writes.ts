@@ -2,8 +2,8 @@ import { LiveBytes, type Order } from './live-bytes.ts';
 import type { MemoryGraph, OpIndex } from './memory-graph.ts';
 
 /**
- * Delays each of these ops that frees nothing, such as a write to a parameter, until right before an op that has to
- * come after it: until then, values computed from the parameter can be recomputed.
+ * Delays each of these ops that frees nothing, such as a write to a parameter, until right before an op that must
+ * follow it: until then, values computed from the parameter can be recomputed.
  */
 export function delayed(
   graph: MemoryGraph,
@@ -28,7 +28,7 @@ export function delayed(
       next = Math.min(next, place[items[at]!]!);
     place[op] = next;
   }
-  // Delayed ops that share a position keep their order right before the op there.
+  // Delayed ops with the same position keep their order right before the op there.
   const last = (op: OpIndex) => Number(order[place[op]!] === op);
   const placed = [...order.entries()].sort(
     ([i, a], [j, b]) => place[a]! - place[b]! || last(a) - last(b) || i - j,

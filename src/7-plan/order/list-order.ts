@@ -7,16 +7,16 @@ import { ReadyQueue } from './ready-queue.ts';
 interface Scheduling {
   /** The order to keep, in this direction. */
   readonly given: Order;
-  /** The ops that each op comes after, and those that come after it. */
+  /** The ops that must precede each op, and the ops that must follow it. */
   readonly before: Lists;
   readonly after: Lists;
-  /** Whether the op, scheduled next, leaves no more bytes live. */
+  /** Whether scheduling the op next leaves no more bytes live. */
   readonly shrinks: (op: OpIndex) => boolean;
-  /** Schedules the op. Calls `ask` with storages of which other ops may shrink the live bytes now. */
+  /** Schedules the op. Calls `ask` with each storage whose other ops may now shrink the live bytes. */
   readonly schedule: (op: OpIndex, ask: (storage: StorageIndex) => void) => void;
 }
 
-/** List scheduling: the next op in the order, unless another one is ready that shrinks the live bytes. */
+/** List scheduling: the next op in the given order, unless another ready op shrinks the live bytes. */
 function scheduled(graph: MemoryGraph, { given, before, after, ...effects }: Scheduling): Order {
   const { size, touchers } = graph;
   const waiting = before.lengths();
@@ -73,9 +73,8 @@ function rankOf(order: Order): Int32Array {
 }
 
 /**
- * List scheduling from the front: keeps the given order, but runs an op that doesn't increase the live bytes as
- * soon as possible. Gradients are thus applied as soon as they are complete. Such an op may raise the live bytes up
- * to `ceiling` while it runs.
+ * List scheduling from the front: keeps the given order, but runs an op that doesn't increase the live bytes as soon as
+ * possible, such as applying a complete gradient. The op may raise the live bytes up to `ceiling` while it runs.
  */
 export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Order {
   const { before, after, touches } = graph;
@@ -97,11 +96,11 @@ export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Ord
 
 /**
  * List scheduling from the end: keeps the given order, but runs an op as late as possible if no more bytes are live
- * before it than after. Nothing is thus computed long before it is needed.
+ * before it than after. Nothing is then computed long before its use.
  */
 export function postponed(graph: MemoryGraph, given: Order): Order {
   const { after, before, bytes, makes, maker, pinned, touches } = graph;
-  /** Live after the ops that are scheduled next. */
+  /** Memory that is live after the ops scheduled next. */
   const isLive = Uint8Array.from(pinned);
   const reversed = scheduled(graph, {
     given: given.slice().reverse(),

@@ -1,4 +1,4 @@
-/** Lists of numbers for the indices 0 … n − 1, stored in one array, since most have one or two elements. */
+/** Lists of numbers for the indices 0 … n − 1, stored in one array, since most contain one or two elements. */
 export class Lists {
   /** The start of each list in `items`; it ends where the next one starts. */
   readonly starts: Int32Array;
@@ -34,7 +34,7 @@ export class Lists {
     return lengths;
   }
 
-  /** For each of 0 … `count` − 1, the lists that contain it, in order. */
+  /** For each of 0 … `count` − 1, returns the lists that contain it, in order. */
   inverse(count: number): Lists {
     const { starts, items } = this;
     const begins = new Int32Array(count + 1);
@@ -59,7 +59,7 @@ export class ListsBuilder {
     this.#items.push(item);
   }
 
-  /** Adds the item unless the list being built has it already; such lists are short. */
+  /** Adds the item unless the list being built contains it; such lists are short. */
   addOnce(item: number): void {
     const items = this.#items;
     for (let at = this.#starts.at(-1)!; at < items.length; at++) if (items[at] === item) return;

@@ -23,12 +23,12 @@ export function isLeaner(a: Profile, b: Profile): boolean {
 
 /**
  * Live bytes step by step, counted as the planner does: an op's outputs are allocated, its scratch is allocated and
- * freed, then the storages that it was the last to touch are freed. An op can be stepped over only once per walk.
+ * freed, then storages whose last use it was are freed. An op can be stepped over only once per walk.
  */
 export class LiveBytes {
   readonly #graph: MemoryGraph;
   readonly #initial: Int32Array;
-  /** For each storage, the number of ops yet to touch it. */
+  /** For each storage, the number of remaining ops that touch it. */
   readonly remaining: Int32Array;
   live = 0;
 
@@ -64,7 +64,7 @@ export class LiveBytes {
     return this.#takenBy(op) < 0 ? scratch + this.#madeBy(op) : scratch;
   }
 
-  /** How the live bytes would change if the op ran next. */
+  /** Returns how the live bytes would change if the op ran next. */
   change(op: OpIndex): number {
     const { bytes, pinned, touches } = this.#graph;
     const taken = this.#takenBy(op);
@@ -77,7 +77,7 @@ export class LiveBytes {
     return change;
   }
 
-  /** The operand whose memory the output would take over now, or −1. Such ops have one output. */
+  /** Returns the operand whose memory the output would reuse now, or −1. Such ops have one output. */
   #takenBy(op: OpIndex): StorageIndex {
     const { starts, items } = this.#graph.reusable;
     for (let at = starts[op]!; at < starts[op + 1]!; at++) {
@@ -86,7 +86,7 @@ export class LiveBytes {
     return -1;
   }
 
-  /** Bytes of the op's outputs. */
+  /** Returns the bytes of the op's outputs. */
   #madeBy(op: OpIndex): number {
     const { bytes, makes } = this.#graph;
     let sum = 0;

@@ -7,7 +7,7 @@ import { movableOps } from './movable.ts';
 import { factsOf, type OpFacts } from './op-facts.ts';
 import type { Storage } from './storages.ts';
 
-/** Index of an op whose order is searched, 0 to n − 1 in program order; an order is a permutation. */
+/** Index of an op to order, 0 to n − 1 in program order; an order is a permutation. */
 export type OpIndex = number;
 /** Index of one piece of memory: a value with all its views. */
 export type StorageIndex = number;
@@ -52,7 +52,7 @@ export interface GraphOptions {
   readonly carried: ReadonlyMap<ValueId, Storage>;
   readonly entering: (input: ValueId) => Entering;
   readonly reuse: boolean;
-  /** The memory use of control ops on the path considered. */
+  /** The memory use of control ops on the considered path. */
   readonly control?: ReadonlyMap<ProgramOp, ControlMemory>;
   /** Counts the least memory that control ops use in any order, rather than the simulated one. */
   readonly least?: boolean;
@@ -171,7 +171,7 @@ class GraphBuilder {
     return definer === -1 ? none : this.#definers[-2 - definer]!;
   }
 
-  /** Adds the op, and the ops that must come before it. */
+  /** Adds the op and the ops that must come before it. */
   #addOp(op: ProgramOp, index: OpIndex): void {
     const earlier = this.#earlier;
     earlier.startWith(index);
@@ -189,7 +189,7 @@ class GraphBuilder {
       else this.#accesses.read(storage, index, earlier);
     }
     const undone = this.#undone(op);
-    // The values that a tape holds are read when backward walks it.
+    // Backward reads the values that a tape keeps when it walks the tape.
     for (const id of undone?.inputs ?? none) {
       this.#accesses.read(this.#storageOf[id]!, index, earlier);
     }
@@ -230,7 +230,7 @@ class GraphBuilder {
     }
   }
 
-  /** The op whose tape this op walks, if it is in this program. */
+  /** Returns the op whose tape this op walks, if it is in this program. */
   #undone({ op, inputs }: ProgramOp): ProgramOp | undefined {
     if (op.kernel.kind !== 'control' || !op.kernel.form.endsWith('Backward')) return undefined;
     return this.#makerOf(inputs[0]!);
@@ -241,7 +241,7 @@ class GraphBuilder {
     return maker === undefined ? undefined : this.#moving[maker];
   }
 
-  /** Returns the values that a tape holds beside those that its op computed. */
+  /** Returns the values that a tape keeps in addition to those that its op computed. */
   #heldBy(tape: ValueId): readonly ValueId[] {
     if (!this.#options.control) return none;
     const maker = this.#makerOf(tape);

@@ -2,9 +2,9 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { mayRefuse } from './control-effects.ts';
 
 /**
- * Returns the ops whose order is searched, in program order. A view allocates no memory and keeps none alive that
- * its readers don't, so it runs right before its first reader. A program therefore has the same orders, and the
- * search finds the same one, however many views stand between its ops.
+ * Returns the ops whose order is searched, in program order. A view allocates no memory and keeps none alive that its
+ * readers don't, so it runs right before its first reader. The search therefore finds the same order with any number of
+ * views between the ops.
  */
 export function movableOps({ ops, values }: Program): readonly ProgramOp[] {
   const read = new Uint8Array(values.length);
@@ -12,7 +12,7 @@ export function movableOps({ ops, values }: Program): readonly ProgramOp[] {
   return ops.filter((op) => !followsReader(op, read));
 }
 
-/** Whether the op is a view that some op reads and that can't throw: views are placed by their readers. */
+/** Whether the op is a view that has a reader and can't throw: its readers determine its position. */
 function followsReader(op: ProgramOp, read: Uint8Array): boolean {
   return op.op.kernel.kind === 'view' && !mayRefuse(op) && read[op.outputs[0]!] === 1;
 }

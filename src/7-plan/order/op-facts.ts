@@ -6,13 +6,13 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { sameShape } from '../../../runtime/spec/shape.ts';
 import { writesInside } from './control-effects.ts';
 
-/** The memory that an op uses, independent of its surroundings: shared by ops that run again under other names. */
+/** The memory that an op uses, independent of its surroundings: shared by ops that run again with renamed values. */
 export interface OpFacts {
   /** Positions of the operands whose data the op reads or writes. */
   readonly data: readonly number[];
   /** Whether the op writes each of them. */
   readonly isWritten: readonly boolean[];
-  /** Positions of the operands whose memory the only result may take over if nothing else holds it. */
+  /** Positions of the operands whose memory the only result may reuse if it has no other owner. */
   readonly overwritten: readonly number[];
   /** Bytes of each result. */
   readonly bytes: readonly number[];
@@ -25,9 +25,9 @@ interface Known {
   readonly facts: OpFacts;
 }
 
-/** By the meta of the first result: candidate programs compute most values again, by ops under other names. */
+/** By the meta of the first result: candidate programs compute most values again, by ops with renamed values. */
 const knownByResult = new WeakMap<TensorMeta, Known>();
-/** Ops without a result, and those of several whose results have one meta. */
+/** Facts of ops without a result, and of ops with several results of one meta. */
 const known = new WeakMap<ProgramOp, Known>();
 
 export function factsOf(op: ProgramOp, values: ValueTable): OpFacts {
@@ -85,7 +85,7 @@ function findFacts(op: ProgramOp, values: ValueTable): OpFacts {
   };
 }
 
-/** As the planner decides, but for what depends on the order and on other owners. */
+/** Decides like the planner, except for what depends on the order and on other owners. */
 function overwrittenBy({ op, inputs, outputs }: ProgramOp, values: ValueTable): number[] {
   if (op.inPlace || op.kernel.kind === 'view' || outputs.length !== 1) return [];
   const [output] = outputs;

@@ -25,26 +25,26 @@ import { improvedWindow } from './window.ts';
 interface OrderedProgram {
   readonly program: Program;
   /**
-   * A lower bound of the peak in any order of these ops: bytes above what was allocated when the run began. Found when it
-   * is first read, since finding it takes as long as the search for the order.
+   * A lower bound of the peak in any order of these ops: bytes above those allocated when the run began. Computed when
+   * it is first read, since that takes as long as the search for the order.
    */
   readonly lowerBound: () => number;
 }
 
-/** Programs of up to this many ops are searched exhaustively, within a limit on states. */
+/** Programs of up to this many ops are searched exhaustively, up to a limit on states. */
 const exactOps = 40;
 const exactStates = 4000;
-/** The number of walks over large programs: work grows linearly with their size. */
+/** The number of walks over large programs: the work grows linearly with their size. */
 const rounds = 24;
 const windowOps = 14;
 const windowStates = 600;
 const probes = 6;
-/** For programs above this size, a further round runs only if the last one saved enough of the peak. */
+/** Above this size, another round runs only if the previous one saved enough of the peak. */
 const largeOps = 4000;
 const leastShare = 1e-3;
 /**
- * Cuts of the largest programs may take seconds: few are computed for the bound, at the peak of the order found, and
- * none to refine.
+ * Cuts of the largest programs may take seconds: only a few are computed, for the bound, at the peak of the best order,
+ * and none to refine it.
  */
 const hugeOps = 20_000;
 const hugeProbes = 32;
@@ -80,7 +80,7 @@ export function* orderForMemory(
 }
 
 interface OrderOptions {
-  /** Only a few walks over the program; the bound is loose. */
+  /** Makes only a few walks over the program; the bound is loose. */
   readonly isFirst?: boolean;
   readonly choices?: Choices;
 }
@@ -88,7 +88,7 @@ interface OrderOptions {
 interface ChosenOrder {
   /** The order of the movable ops; null for program order. */
   readonly order: readonly OpIndex[] | null;
-  /** The result of the search and the bound it has proved. */
+  /** The result of the search and its proven bound. */
   readonly lowerBound: number;
 }
 
@@ -120,7 +120,10 @@ function isLegal(order: readonly OpIndex[], { size, before }: MemoryGraph): bool
   return order.length === size;
 }
 
-/** The lower bound for a program: the `known` one, or a higher one that cuts at its highest ops prove. */
+/**
+ * Returns a lower bound for a program: the `known` one, or a higher bound proven by cuts at the ops with the most live
+ * bytes.
+ */
 export function boundOf(program: Program, options: GraphOptions, known = 0): number {
   const moving = movableOps(program);
   const graph = memoryGraph(program, options, moving);
@@ -130,16 +133,16 @@ export function boundOf(program: Program, options: GraphOptions, known = 0): num
 }
 
 /**
- * The lowest peak that a few walks over the program find, or the first one up to `enough`: sufficient to compare
- * two programs.
+ * Returns the lowest peak that a few walks over the program find, or the first one up to `enough`: sufficient to
+ * compare two programs.
  */
 export function roughPeak(program: Program, options: GraphOptions, enough = 0): number {
   return new OrderSearch(memoryGraph(program, options)).rough(enough);
 }
 
 /**
- * Returns the program in an order with a low peak, found by a few walks. Writes to memory of the caller come as
- * late as that allows.
+ * Returns the program in an order with a low peak, found by a few walks. Writes to the caller's memory come as late as
+ * that order allows.
  */
 export function roughlyOrdered(program: Program, options: GraphOptions): Program {
   const moving = movableOps(program);
@@ -152,7 +155,7 @@ export function roughlyOrdered(program: Program, options: GraphOptions): Program
   return { ...program, ops: withViews(program, ops) };
 }
 
-/** Returns which ops write to memory that entered the program: only these hold back what is recomputed. */
+/** Returns a check whether an op writes to memory of an input: only such writes prevent recomputing. */
 function writesToInputs({ ops, inputs }: Program): (op: ProgramOp) => boolean {
   const groups = new ValueGroups(ops, 'memory');
   const entered = new Set(inputs.map((id) => groups.of(id)));
@@ -190,7 +193,7 @@ class OrderSearch {
     this.#tryLists(this.order);
     for (let round = 0; round < rounds && this.#refine(); round++) yield;
     if (this.#graph.size <= exactOps) this.#searchAll();
-    // Program order is the easiest to follow: it changes only for a lower peak.
+    // Program order is the easiest to understand: it is changed only for a lower peak.
     if (this.profile.peak === peak) this.#take(source);
   }
 
@@ -199,7 +202,7 @@ class OrderSearch {
     return this.profile.peak;
   }
 
-  /** Computes bounds at the ops where most bytes are live. */
+  /** Computes bounds at the ops with the most live bytes. */
   probe(): void {
     if (this.profile.peak <= this.lowerBound) return;
     if (this.#graph.size > hugeOps) {
@@ -211,13 +214,13 @@ class OrderSearch {
     this.#cutFamilies(highest, this.profile.peak);
   }
 
-  /** Cuts at the op that most others bound, and at families of slices, which leave few ops on either side. */
+  /** Cuts at the op that bounds most others, and at families of slices: these leave few ops undecided. */
   #boundHuge(): void {
     this.#cut(this.#boundedBest());
     this.#cutFamilies(this.#highest(hugeProbes), this.profile.peak / closeEnough);
   }
 
-  /** Raises the bound by families of the ops at these positions, up to what is `enough`. */
+  /** Raises the bound by families of the ops at these positions, up to `enough`. */
   #cutFamilies(positions: readonly number[], enough: number): void {
     const families = new Set(positions.map((at) => this.#families[this.order[at]!]));
     for (const family of families) {
@@ -226,7 +229,7 @@ class OrderSearch {
     }
   }
 
-  /** The positions with the most live bytes, in this order. */
+  /** Returns the positions with the most live bytes, in this order. */
   #highest(count: number): readonly number[] {
     const during = new Float64Array(this.order.length);
     this.#walk.restart();
@@ -238,8 +241,8 @@ class OrderSearch {
   }
 
   /**
-   * Returns the one of the highest positions whose op has the most ops before and after it in any order: the others
-   * might run while little is live.
+   * Returns the highest position whose op has the most ops before and after it in any order: other ops might run while
+   * few bytes are live.
    */
   #boundedBest(): number {
     const { before, after } = this.#graph;
@@ -252,7 +255,7 @@ class OrderSearch {
     return best;
   }
 
-  /** Moves ops away from the peak where possible; false if that no longer helps. */
+  /** Moves ops away from the peak where possible; returns false if that no longer helps. */
   #refine(): boolean {
     const { peak, peakAt } = this.profile;
     const { earlier } = this.#cut(peakAt);
@@ -318,7 +321,7 @@ class OrderSearch {
   }
 }
 
-/** The number of ops reachable from one along the edges. */
+/** Returns the number of ops reachable from one along the edges. */
 function countReached(op: OpIndex, edges: MemoryGraph['before']): number {
   const seen = new Set([op]);
   for (const next of seen) for (const other of edges.of(next)) seen.add(other);

@@ -1,18 +1,18 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
 
-/** One piece of memory during a run as the planner sees it: its size and its owners. */
+/** A block of memory during a run as the planner sees it: its size and its owners. */
 export interface Storage {
   /** Aligned; 0 for memory of the caller, which the program neither allocates nor frees. */
   readonly bytes: number;
   /** Whether it has no owner outside the program: it may be overwritten once dead. */
   exclusive: boolean;
-  /** The number of values in the scope that hold it. */
+  /** The number of scope values that own it. */
   owners: number;
-  /** Set for what only a tape owns: its bytes are simulated when they are read. */
+  /** Set for memory that only a tape owns: its bytes are simulated when they are read. */
   readonly isTape?: true;
 }
 
-/** Counts bytes exactly as the allocator will. */
+/** Counts bytes exactly as the allocator does. */
 export class StorageCount {
   /** By value, while it is in the scope. */
   readonly #of: (Storage | undefined)[];
@@ -20,18 +20,18 @@ export class StorageCount {
   live = 0;
   peak = 0;
 
-  /** `values`: the number of values that the program may name. */
+  /** `values`: the number of values in the program. */
   constructor(values: number) {
     this.#of = new Array(values);
   }
 
-  /** An input's memory enters the scope; `bytes` if the scope is its only owner from then on. */
+  /** Moves an input's memory into the scope; `bytes` if the scope is its only owner from then on. */
   enter(id: ValueId, bytes: number, exclusive = false): void {
     this.#put(id, { bytes, exclusive, owners: 1 });
     this.#grow(bytes);
   }
 
-  /** A value of an earlier program is already in the scope. */
+  /** Adds a value that an earlier program put into the scope. */
   carry(id: ValueId, storage: Storage): void {
     this.#put(id, storage);
   }
@@ -41,7 +41,7 @@ export class StorageCount {
     this.#grow(bytes);
   }
 
-  /** Memory that an op uses only while it runs. */
+  /** Counts memory that an op uses only while it runs. */
   transient(bytes: number): void {
     this.peak = Math.max(this.peak, this.live + bytes);
   }
@@ -64,7 +64,7 @@ export class StorageCount {
     if (--storage.owners === 0) this.live -= storage.bytes;
   }
 
-  /** The values in the scope, in order of arrival. */
+  /** Returns the values in the scope, in order of arrival. */
   values(): ValueId[] {
     return this.#arrived.filter((id) => this.#of[id]);
   }

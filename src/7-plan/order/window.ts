@@ -4,8 +4,8 @@ import { LiveBytes, type Order } from './live-bytes.ts';
 import type { MemoryGraph } from './memory-graph.ts';
 
 /**
- * Returns the order with its ops from `from` up to, but not including, `to` in their best order; null if there is
- * no better one, or if the search doesn't find it within `limit` states.
+ * Returns the order with its ops from `from` up to, but not including, `to` in their best order; null if no better
+ * order exists or the search doesn't find one within `limit` states.
  */
 export function improvedWindow(
   graph: MemoryGraph,
@@ -27,7 +27,7 @@ export function improvedWindow(
   return improved;
 }
 
-/** A window of an order as a graph of its own: earlier ops have run, later ops have yet to run. */
+/** Returns a window of an order as a separate graph: earlier ops have run, later ops haven't. */
 function windowGraph(graph: MemoryGraph, order: Order, from: number, to: number): MemoryGraph {
   const numbers = new Map<number, number>();
   for (let i = from; i < to; i++) numbers.set(order[i]!, i - from);
