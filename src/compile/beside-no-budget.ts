@@ -12,9 +12,9 @@ import { peakBytes } from './within-budget.ts';
 type Plan = (options: CompileOptions, choices: Choices) => Steps<SubgraphStages>;
 
 /**
- * A budget disables copies of views, and recompute may leave no use for masks. A program that could benefit from
- * either is also planned without the budget. That plan is used if it fits, or if no smaller one was found; its
- * bytes are what explain() compares with.
+ * A budget disables copies of views, and recomputing may leave no use for masks. A program that could benefit from
+ * either is also planned without the budget. That plan is used if it fits, or if no smaller plan was found; explain()
+ * compares with its bytes.
  */
 export function* besideNoBudget(
   options: CompileOptions,
@@ -73,7 +73,7 @@ export function* besideNoBudget(
 /** Whether the program exceeds the budget without recompute and could need less with masks or copies of views. */
 function mayNeedNoBudget(stages: SubgraphStages, memory: MemoryOptions): boolean {
   const { recompute } = stages;
-  // A program that recomputes would need more without a budget.
+  // Without a budget, a program that recomputes would need more.
   if (!recompute || recompute.isShared || (recompute.ops === 0 && isHeld(recompute))) return false;
   const program = stages.joint ?? stages.traced;
   const mayHaveMasks = memory.savedMasks && program.ops.some((op) => readsMask(program, op));

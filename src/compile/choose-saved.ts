@@ -50,7 +50,7 @@ function* choosingSmaller(compilation: Compilation, plan: PlanBy): Steps<Subgrap
   };
   const applied = savingLess.filter((name) => all.made.passes[name]?.applied);
   if (applied.length === 0) return take([], all);
-  // A plan that recomputes nothing can't be improved by dropping them.
+  // If the plan recomputes nothing, disabling the passes can't improve it.
   if (isFree(all.made)) return take([], all);
   let off: readonly SavingLess[] = [];
   let best = all;

@@ -7,8 +7,8 @@ import { equalRivalOf, type Rival } from './rival.ts';
 import { isCheaper } from './within-budget.ts';
 
 /**
- * Plans with slices, and if a budget makes slices expensive, also without: of two that recompute as much, the one
- * without slices has fewer kernels. Null: another candidate is at least as cheap.
+ * Plans with slices, and if a budget makes slices expensive, also without: if both recompute equally much, the plan
+ * without slices has fewer kernels. Null if another candidate is at least as cheap.
  */
 export function* choosingSlices(
   compilation: Compilation,
@@ -45,7 +45,7 @@ export function* choosingSlices(
   return made;
 }
 
-/** The plan with the bytes of another one that recomputes nothing, which explain() compares with. */
+/** Adds the bytes of a plan that recomputes nothing, which explain() compares with. */
 function comparedWith(stages: SubgraphStages, other: SubgraphStages | undefined): SubgraphStages {
   const bytesBefore = other?.recompute?.bytesBefore;
   return bytesBefore ? { ...stages, recompute: { ...stages.recompute!, bytesBefore } } : stages;

@@ -14,7 +14,7 @@ export function isLeaner(a: SubgraphStages, b: SubgraphStages): boolean {
   return keepsLess(a, b) && own! <= other!;
 }
 
-/** Whether `a` is leaner, or, within a budget of one program, the plan that fits with less arithmetic. */
+/** Whether `a` is leaner or, within a budget of one program, fits with less arithmetic. */
 export function isBetter(a: SubgraphStages, b: SubgraphStages): boolean {
   const isBudgeted = a.recompute && b.recompute && !a.recompute.isShared;
   return isBudgeted ? cheaper(b, a) !== b : isLeaner(a, b);

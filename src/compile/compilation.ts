@@ -37,7 +37,7 @@ export interface CompileOptions {
    * cheaper to recompute than to keep are not kept for backward.
    */
   readonly rate?: number;
-  /** Another candidate: those that can't beat it are not planned. */
+  /** Another candidate: plans that can't beat it are not made. */
   readonly rival?: Rival;
   /** The choices of earlier searches. Without a store, every search runs. */
   readonly cache?: ChoiceStore;
@@ -108,7 +108,7 @@ export class Compilation {
     this.#shared = shared;
   }
 
-  /** Returns a compilation of a candidate with other memory options, which has to beat the other one as well. */
+  /** Returns a compilation of a candidate with other memory options, which has to beat `other` as well. */
   with(memory: Partial<MemoryOptions>, other?: Rival): Compilation {
     const rival = harder(this.options.rival, other);
     const own = { ...this.options, ...(rival && { rival }) };
@@ -128,7 +128,7 @@ export class Compilation {
     return this.options.tier === 'first';
   }
 
-  /** Compiles a candidate. The compilation adopts its choices only if the candidate is taken. */
+  /** Compiles a candidate. The compilation adopts its choices only if the candidate is used. */
   *candidate<T>(begin: () => Steps<T>): Steps<Candidate<T>> {
     const before = this.choices;
     const choices = before.candidate();
@@ -149,7 +149,7 @@ export class Compilation {
     return made === null ? null : { made, take };
   }
 
-  /** Compiles something whose searches always run, whatever was chosen before. */
+  /** Compiles something with all searches, ignoring earlier choices. */
   apart<T>(compile: () => T): T {
     const before = this.choices;
     this.choices = Choices.none();

@@ -4,8 +4,8 @@ import { scalarTableOf } from '../../runtime/program/scalars.ts';
 import type { Steps } from '../programs/steps.ts';
 
 /**
- * Gradient rules may depend on numbers of a run. A program that is compiled again later is compiled with the
- * numbers of its first compilation.
+ * Runs compilation with a program's device scalars, which gradient rules may depend on. A program that is compiled
+ * again uses the scalars of its first compilation.
  */
 export function withFirstDecisions<A extends unknown[], T>(
   program: Program,
@@ -17,7 +17,7 @@ export function withFirstDecisions<A extends unknown[], T>(
   return (...given) => table.withInputs(numbers, () => compile(...given)).result;
 }
 
-/** Returns steps that run with the device scalars of the first run, however late. */
+/** Returns steps that use the device scalars of the first run, whenever they run. */
 export function stepsWithFirstDecisions<T>(program: Program, steps: Steps<T>): Steps<T> {
   const table = tableOf(program);
   return table ? stepsWith(table, table.inputs(), steps) : steps;

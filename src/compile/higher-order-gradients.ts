@@ -54,9 +54,9 @@ const mostPaths = 64;
 export interface Making extends Differentiated {
   /** Whether each input gets a gradient. */
   readonly reached: readonly boolean[];
-  /** Values of forward whose data is kept for backward. */
+  /** Values of forward whose data is saved for backward. */
   readonly kept: ReadonlySet<ValueId>;
-  /** Whether the plan keeps values in another layout than the traced program has them. */
+  /** Whether the plan saves values in another layout than in the traced program. */
   readonly isRelaid: boolean;
   /** Masks that represent values of forward which aren't kept. */
   readonly masks: KeptMasks;
@@ -64,9 +64,11 @@ export interface Making extends Differentiated {
   readonly onPath: ValuesOnPath | null;
   /** Maps an id of the planned program to the id in `forward`. */
   readonly numberOf: (id: ValueId) => ValueId;
-  /** Ops that compute values which aren't kept, such as inputs, from values that are, such as copies of the inputs. */
+  /**
+   * Returns ops that compute values which aren't saved, such as inputs, from saved ones, such as copies of the inputs.
+   */
   readonly restoring: () => Pick<Program, 'values' | 'ops'>;
-  /** Removes values from the joint program that need not be kept, as far as its history allows. */
+  /** Removes values that need not be saved from the joint program, as far as its history allows. */
   readonly simplified: (program: Program) => Program;
   readonly compile: (
     program: Program,
@@ -76,8 +78,8 @@ export interface Making extends Differentiated {
 }
 
 /**
- * Gradients of gradients: the backward of a program, as programs that are differentiated and planned like any
- * other, on request. They read the values that forward has kept, starting where a gradient flows into forward.
+ * Gradients of gradients: the backward of a program, as programs that are differentiated and planned like any other, on
+ * request. They read the values that forward saved, starting where a gradient flows into forward.
  */
 export function withHigherOrderGradients(
   stages: SubgraphStages,
@@ -139,7 +141,7 @@ export function withHigherOrderGradients(
   return { ...stages, planned: { ...planned, backward: { ...backward, again } } };
 }
 
-/** Whether kept values have other strides in the plan, as views of copied inputs do. */
+/** Whether saved values have other strides in the plan, as views of copied inputs do. */
 function isRelaid(traced: ValueTable, planned: ValueTable, kept: ReadonlySet<ValueId>): boolean {
   for (const id of kept) {
     const [before, after] = [traced[id], planned[id]!];
@@ -148,7 +150,7 @@ function isRelaid(traced: ValueTable, planned: ValueTable, kept: ReadonlySet<Val
   return false;
 }
 
-/** Returns the values in `forward` that a run has kept there. */
+/** Returns the values in `forward` that a run saved there. */
 function valuesAt({ onPath, numberOf }: Making, { frame, id }: KeptAt): ValueId[] {
   if (frame === 0 || !onPath) return [numberOf(id)];
   return onPath.keptAt.flatMap((places, value) =>
@@ -167,8 +169,8 @@ type Compile = (
 ) => SubgraphStages;
 
 /**
- * Simplifies a program without cutting a gradient's path: further values that the original form reads can be
- * computed from those of the simplified form.
+ * Simplifies a program without cutting a gradient's path: other values that the original form reads must be computable
+ * from those of the simplified form.
  */
 function simplified(program: Program, options: CompileOptions): Program {
   const given = { program, firstLate: program.ops.length, alsoRead: [] };
@@ -220,7 +222,7 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
   };
 }
 
-/** Inputs that get no gradient get none here either. */
+/** Returns the flows without inputs that get no gradient. */
 function flowsIntoForward(
   { forward, reached }: Making,
   flows: ReadonlySet<ValueId>,
@@ -265,7 +267,7 @@ interface Cut {
   readonly passes: GradientProgram['parts'][number]['passes'];
 }
 
-/** Cuts after every complete gradient of an output that was marked. */
+/** Cuts after every complete gradient of a marked output. */
 function cutAtOutputs(ops: readonly ProgramOp[]): Cut[] {
   const cuts: Cut[] = [];
   let own: ProgramOp[] = [];
@@ -301,8 +303,8 @@ function partOf(
 }
 
 /**
- * Makes inputs start at their tensor's offset, with views relative to it. If the layouts of the values that a run
- * has kept aren't those of the traced program, the inputs are contiguous: the run copies strided ones.
+ * Makes inputs start at their tensor's offset, with views relative to it. If a run saved values in other layouts than
+ * the traced program's, the inputs are contiguous: the run copies strided ones.
  */
 function withOwnLayouts(
   { values: given, inputs, ops, outputs }: Program,
@@ -324,7 +326,7 @@ function withOwnLayouts(
   return { values, inputs, ops, outputs };
 }
 
-/** Values of forward that backward recomputes itself, by ops without a gradient. */
+/** Returns the values of forward that backward recomputes itself, by ops without a gradient. */
 function againOf(
   { kept, isRelaid, compile, restoring }: Making,
   before: Program,
@@ -342,7 +344,7 @@ function againOf(
   return { planned, inputs: program.inputs, outputs: wanted };
 }
 
-/** The program, with the ops of `restoring` in place of its own for the values that those compute. */
+/** Returns the program with the values that `restoring` computes computed by its ops. */
 function restored(program: Program, restoring: Pick<Program, 'values' | 'ops'>): Program {
   const values = [...restoring.values];
   const made = new Set(restoring.ops.flatMap(({ outputs }) => outputs));

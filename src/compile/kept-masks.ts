@@ -12,14 +12,14 @@ import {
 import type { SubgraphStages } from '../programs/stages.ts';
 
 /**
- * Masks that forward keeps instead of values, and that its traced program doesn't compute. `numberOf` maps ids of
- * the planned program.
+ * Masks that forward saves instead of values, and that its traced program doesn't compute. `numberOf` maps ids of the
+ * planned program.
  */
 export interface KeptMasks {
   /** Masks by the compared value and the comparison; bool, or uint8 if packed in bits. */
   readonly byTest: ReadonlyMap<string, ValueId>;
   readonly ids: ReadonlySet<ValueId>;
-  /** Whether forward keeps values that its traced program doesn't compute, masks or others. */
+  /** Whether forward saves values that its traced program doesn't compute, masks or others. */
   readonly addsValues: boolean;
   /** Metas of all values of the planned program, including masks. */
   readonly values: readonly TensorMeta[];
@@ -47,8 +47,8 @@ export function keptMasks(
 }
 
 /**
- * The joint program with the ids of its backward part moved after those of the planned program, so that the ids of
- * masks and other added values are free. The first `forwardValues` values keep their ids.
+ * Returns the joint program with the ids of its backward part moved after those of the planned program, which frees the
+ * ids of masks and other added values. The first `forwardValues` values keep their ids.
  */
 export function besideMasks(
   joint: RecordedJoint,
@@ -82,7 +82,7 @@ export function besideMasks(
   };
 }
 
-/** Makes gradients from `firstLate` on read the kept masks in place of compared values that aren't kept. */
+/** Makes gradients from `firstLate` on read saved masks in place of compared values that aren't saved. */
 export function readingMasks(program: Program, firstLate: number, { byTest }: KeptMasks): Program {
   if (byTest.size === 0) return program;
   const values = [...program.values];

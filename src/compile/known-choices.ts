@@ -6,8 +6,8 @@ import type { Steps } from '../programs/steps.ts';
 import type { CompiledInput } from './compilation.ts';
 
 /**
- * Compiles with the cached choices for the program, or caches the choices it makes. Choices that are damaged or
- * belong to other searches are replaced, with a warning. A first plan searches for nothing and has no choices.
+ * Compiles with the cached choices for the program, or caches the choices it makes. Choices that are damaged or belong
+ * to other searches are replaced, with a warning. A first plan makes no search and has no choices.
  */
 export function* withKnownChoices(
   subject: CompiledInput,

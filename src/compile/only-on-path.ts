@@ -7,9 +7,8 @@ import type { Making } from './higher-order-gradients.ts';
 import { keptMasks } from './kept-masks.ts';
 
 /**
- * Restricts the program to one path: branches and loops are replaced by their ops on it, so that a gradient of a
- * gradient is computed on a straight program. Values get new ids; values that only the planned program has come
- * last.
+ * Restricts the program to one path: branches and loops are replaced by their ops on it, which makes the program
+ * straight-line for gradients of gradients. Values get new ids; values that only the planned program has come last.
  */
 export function onlyOn(making: Making, stages: SubgraphStages, path: TakenPath): Making {
   const { traced, planned } = stages;

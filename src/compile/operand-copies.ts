@@ -6,14 +6,14 @@ import { renumber } from '../5-optimize/cleanup/normalize.ts';
 
 /**
  * In: a traced program. Out: the same program, in which each in-place op reads copies of operands that view another
- * input than its target. If both inputs share memory in some call, the op could overwrite elements that it has yet
- * to read.
+ * input than its target: if a call passes inputs that share memory, the op could overwrite elements before it reads
+ * them.
  */
 export function withOperandCopies(program: Program): Program {
   return withCopiesUntil(program, program.ops.length);
 }
 
-/** `end`: in-place ops from there on belong to backward and write to memory of their own. */
+/** `end`: in-place ops from there on belong to backward and write only memory that backward allocated. */
 function withCopiesUntil(program: Program, end: number): Program {
   const groups = new ValueGroups(program.ops, 'memory');
   const ofInputs = new Set(program.inputs.map((id) => groups.of(id)));

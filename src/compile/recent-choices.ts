@@ -4,12 +4,12 @@ import type { Choices } from '../programs/choices.ts';
 import type { ChoiceStore, CompiledInput } from './compilation.ts';
 import { tableOf } from './first-decisions.ts';
 
-/** Enough for sizes that change and numbers that become symbolic one after another. */
+/** Enough for changing sizes and for numbers that become symbolic one after another. */
 const mostPrograms = 8;
 
 /**
- * The choices of the last programs that a captured function compiled. Another translation often ends in a program that
- * differs only in its guards or in the numbering of its values: its searches would find the same again.
+ * Caches the choices of the last programs that a captured function compiled. Another trace often yields a program that
+ * differs only in its guards or in the ids of its values: its searches would find the same choices.
  */
 export class RecentChoices implements ChoiceStore {
   readonly #kept = new RecentlyUsed<string, { choices: Choices | null }>(mostPrograms);
@@ -40,14 +40,14 @@ export class RecentChoices implements ChoiceStore {
 const numbers = new WeakMap<object, number>();
 let count = 0;
 
-/** Returns the number of an object, by its identity: two ops may have one name. */
+/** Returns a number that identifies an object: two ops may have the same name. */
 function numberOf(object: object): number {
   const number = numbers.get(object) ?? ++count;
   numbers.set(object, number);
   return number;
 }
 
-/** Returns a text that is equal for programs and options that are compiled identically. */
+/** Returns text that is equal for programs and options that compile identically. */
 function textOf({ program, wanted, options, donated }: CompiledInput): string {
   const { memory, without, tier, compact, rate } = options;
   const { needsGrad, differentiable } = wanted;
@@ -55,7 +55,7 @@ function textOf({ program, wanted, options, donated }: CompiledInput): string {
   const { nodes } = tableOf(program) ?? {};
   return JSON.stringify([settings, nodes, renumber(program)], (key, value: unknown) => {
     if (key === 'at') return undefined;
-    // Numbers that JSON writes like others.
+    // Numbers that JSON doesn't distinguish from others.
     if (Object.is(value, -0)) return '-0';
     if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
     const isItself = key === 'op' || key === 'device' || key === 'call';

@@ -35,10 +35,10 @@ import { finish, type Steps } from '../programs/steps.ts';
 import type { Compilation } from './compilation.ts';
 import { atRate, withinBudget } from './within-budget.ts';
 
-/** Plans of one call that are kept, for the shapes that runs have brought lately. */
+/** Plans of one call to keep, for the shapes of recent runs. */
 const mostPlans = 64;
 
-/** Before a run, inputs are copied that must be restored where the run bails out. */
+/** Copies inputs before a run that must be restored if the run bails out. */
 function withCopies(stages: SubgraphStages): SubgraphStages {
   const { planned } = stages;
   const { forward, values } = planned;
@@ -49,29 +49,29 @@ function withCopies(stages: SubgraphStages): SubgraphStages {
   return { ...stages, planned: { ...planned, forward: { ...forward, predicted } } };
 }
 
-/** The values that a program owns exclusively among those that enter it. */
+/** The inputs that a program owns exclusively. */
 export interface Ownership {
   readonly inputs?: (index: number) => boolean;
-  /** Inputs that are donated: they may also be overwritten. */
+  /** Inputs that are donated: the program may also overwrite them. */
   readonly donated?: ReadonlySet<ValueId>;
-  /** True by default. */
+  /** Whether the program owns its gradients; true by default. */
   readonly gradients?: boolean;
   /** Gradients may be missing when the backward runs. */
   readonly optionalGradients?: boolean;
 }
 
-/** How a program is planned in its order. */
+/** Options for planning a program in its order. */
 interface InOrder {
   readonly order?: boolean;
-  /** One of several plans, of which the one that is chosen gets an arena. */
+  /** Whether this is one of several plans: only the chosen plan gets an arena. */
   readonly isCandidate?: boolean;
-  /** Sums of gradients, of which a run may take single parts. */
+  /** Sums of gradients; a run may request single terms of them. */
   readonly sums?: readonly ValueId[];
-  /** Inputs that a run may have or lack. */
+  /** Inputs that may be missing in a run. */
   readonly gradients?: readonly ValueId[];
   /** Inputs that may be missing. */
   readonly missing?: readonly ValueId[];
-  /** Values that an earlier program has made. */
+  /** Values that an earlier program computed. */
   readonly available?: readonly ValueId[];
 }
 
@@ -95,7 +95,7 @@ export class SubgraphPlanner {
     this.#recorded = recorded;
   }
 
-  /** Within the budget, if there is one and that is possible; null: another candidate is as cheap. */
+  /** Plans within the budget, if there is one and that is possible. Null if another candidate is as cheap. */
   *inferenceWithin(traced: Program, owned: Ownership): Steps<SubgraphStages | null> {
     const chosen = yield* this.#optimized('step', traced, owned);
     const { budget } = this.#memory;
@@ -107,7 +107,8 @@ export class SubgraphPlanner {
       {
         costOf: (program) => roughBytes(program, owned.donated),
         usesOf: (isFused) => {
-          // Values that a fused op computes a few rows at a time take no memory, so only whole values are worth dropping.
+          // Values that a fused op computes a few rows at a time take no memory: recomputing pays off only for whole
+          // values.
           const ordered = roughOrder(chosen, owned.donated);
           const facts = new ForwardFacts(ordered, forwardOfStep(ordered));
           return usesOf(facts, owned, isFused ? innerOf(facts) : undefined);
@@ -152,7 +153,7 @@ export class SubgraphPlanner {
 
   /** Phase 5 for a program that is planned as a whole. */
   *#optimized(stage: 'step' | 'region', traced: Program, { donated }: Ownership): Steps<Program> {
-    // The ops after the last recorded one, backward and update, are not differentiated again.
+    // The ops after the last recorded one (backward and update) are not differentiated again.
     const firstLate = traced.ops.findLastIndex((op) => op.recordsGrad) + 1;
     const costOf = (program: Program) => roughBytes(program, donated);
     const context = { stage, memory: this.#memory, gradOutputs: 0, costOf };
@@ -161,7 +162,7 @@ export class SubgraphPlanner {
     return program;
   }
 
-  /** `given`: the program that is planned, where something else was made of the traced one already. */
+  /** `given`: the program to plan, if the traced one was already rewritten. */
   *inference(traced: Program, owned: Ownership = {}, given?: Program): Steps<SubgraphStages> {
     const chosen = given ?? (yield* this.#optimized('region', traced, owned));
     const { inputs, donated } = owned;
@@ -212,7 +213,7 @@ export class SubgraphPlanner {
         available: [...parts.saved.withData, ...parts.saved.noNeedBuffer],
       },
     );
-    // In the same order: what stays live differs, not what is computed.
+    // Keeps the order: only the live ranges differ, not what is computed.
     const inOrder = this.#plan(plannedBackward.program, { keep, ...after }, { order: false });
     const { plan: retainingPlan } = yield* inOrder;
     const part: BackwardPart = {
@@ -262,7 +263,7 @@ export class SubgraphPlanner {
     return { ...planned, plan: placedInArena(planned.plan, program.values, memory) };
   }
 
-  /** Regions are planned once for several candidates: what is chosen for them belongs to none of these. */
+  /** Regions are planned once for several candidates, so their choices belong to none of these. */
   readonly #planRegions: PlanRegions = (op, recorded, moves) =>
     this.#compilation.apart(() => this.#regionsOf(op, recorded, moves));
 
@@ -270,7 +271,7 @@ export class SubgraphPlanner {
     const loops = op.name === 'while' || op.name === 'whileBackward';
     const carried = op.name === 'while' ? outputs.length - 1 : 0;
     return regions.map((region, i) => {
-      // The body of a loop alone holds what is carried to it, a branch what dies with the op.
+      // A loop body owns the values carried to it, and a branch owns the values that die with the op.
       const isBody = loops && i === 1;
       const count = isBody && inputs.length > 0 ? carried : 0;
       const records = recorded || op.name.endsWith('Backward');
@@ -288,7 +289,7 @@ export class SubgraphPlanner {
     });
   };
 
-  /** Plans are kept for this many sets of shapes, and made again for others. */
+  /** Plans of at most this many sets of shapes are kept. */
   readonly #planCall: PlanOptions['planCall'] = (call, recorded) => {
     const plans = new RecentlyUsed<string, PlannedSubgraph>(mostPlans);
     const plan = ({ program, joint }: Region): PlannedSubgraph =>
@@ -302,7 +303,7 @@ export class SubgraphPlanner {
     };
   };
 
-  /** Its operands may be one memory: where it writes to one, everything stays in the order of the source. */
+  /** Operands of a region may share memory: if it writes to an operand, all ops keep program order. */
   #forRegion(program: Program): SubgraphPlanner {
     if (writtenInputs(program).length === 0) return this;
     this.#inSourceOrder ??= new SubgraphPlanner(
@@ -342,7 +343,7 @@ function usesOf(
   return new MemoryUses(facts, (op) => memories.of(op), donated, inner);
 }
 
-/** Tells memories that no op of the fused program names: they take none. */
+/** Returns a check for memory that no op of the fused program refers to and that is therefore never allocated. */
 function innerOf(facts: ForwardFacts): (root: ValueId) => boolean {
   const { program } = facts;
   const named = new Uint8Array(program.values.length);
@@ -353,8 +354,8 @@ function innerOf(facts: ForwardFacts): (root: ValueId) => boolean {
 }
 
 /**
- * Returns the values that stay in the scope between forward and backward: those that backward reads, and those that are
- * not cleaned up.
+ * Returns the values that stay in the scope between forward and backward: values that backward reads, and values that
+ * aren't freed.
  */
 function keptValues(forward: Program, saved: SavedValues, memory: MemoryOptions): ValueId[] {
   const made = forward.ops.flatMap((op: ProgramOp) => op.outputs);

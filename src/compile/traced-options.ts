@@ -2,9 +2,9 @@ import { passNames } from '../5-optimize/passes.ts';
 import type { CompileOptions } from './compilation.ts';
 
 /**
- * Options for calls in which one input is written and another input views the same memory: every op runs where it
- * was traced. Passes, orders and custom backends assume that inputs don't share memory. Strided inputs are read in
- * place, since a copy would miss writes through the other input.
+ * Options for calls in which one input is written and another input views the same memory: all ops keep the traced
+ * order. Passes, orders and custom backends assume that inputs don't share memory. Strided inputs are read in place,
+ * since a copy would miss writes through the other input.
  */
 export function tracedOptions({ memory, verify }: CompileOptions): CompileOptions {
   const asTraced = {

@@ -21,22 +21,22 @@ import { finish, type Steps } from '../programs/steps.ts';
 import type { Compilation } from './compilation.ts';
 
 interface Planning {
-  /** Roughly what a program needs: cheap enough to compare many. */
+  /** Estimates what a program needs, cheaply enough to compare many. */
   readonly costOf: Cost;
-  /** The uses of memory, in an order with a low peak; `isFused`: of the program in its fused form. */
+  /** The uses of memory, in an order with a low peak; `isFused`: by the program in its fused form. */
   readonly usesOf: (isFused: boolean) => MemoryUses;
   readonly plan: (program: Program) => SubgraphStages;
   /** Bytes of inputs that the program may free. */
   readonly donatedBytes: number;
 }
 
-/** The parts of a compilation that are compiled and that note its choices. */
+/** What a search needs of a compilation: it compiles candidates and records their choices. */
 type Noted = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
 
 /**
- * Plans may need so much less than the cheap measure tells, of the budget, as ops are fused: for programs of up to so many
- * ops, or `inFused` where bytes are measured of their fused form, if that is smaller. The plans of larger ones take seconds,
- * and need what is measured.
+ * By program size: the share of the budget by which plans may need less than the cheap measure, since ops are fused;
+ * `inFused`, if the fused form is measured because it needs less. Plans of larger programs take seconds to make, and
+ * need what is measured.
  */
 const slacks = [
   { ops: 1500, slack: 0.08, inFused: null },
@@ -47,11 +47,14 @@ const slacks = [
 interface Measure {
   readonly costOf: Cost;
   readonly slack: number;
-  /** Values that a fused op has for a few rows take none of the bytes. */
+  /** Whether values inside fused ops count no bytes. */
   readonly isFused: boolean;
 }
 
-/** The fused form of some programs needs more than the program, as fused ops read operands later: plans don't fuse those. */
+/**
+ * The fused form of some programs needs more than the program, as fused ops read operands later. Plans don't fuse those
+ * ops, so the program itself is measured.
+ */
 function measureOf(program: Program, plain: Cost): Measure {
   const { slack, inFused } = slacks.find(({ ops: most }) => program.ops.length <= most)!;
   const fused: Cost = (given) => plain(fusedValues(given, new Set(given.outputs)));
@@ -61,21 +64,24 @@ function measureOf(program: Program, plain: Cost): Measure {
 }
 
 /**
- * The number of plans that are made, if none fits, to find one with as few bytes and less arithmetic. More if ranks are
- * rough, since most plans of few measured bytes then need more.
+ * How many candidates to plan when none fits the budget, looking for one as small that recomputes less. Where the
+ * estimate ranks only roughly, more are tried: most candidates that look small turn out larger.
  */
 const mostRefined = (slack: number): number => (isRough(slack) ? 32 : 8);
 
-/** Whether plans may need much less than is measured, so that measured bytes rank them only roughly. */
+/** Whether plans may need much less than is measured, in which case measured bytes rank them only roughly. */
 const isRough = (slack: number): boolean => slack > 0.1;
 
-/** The number of further candidates with the fewest measured bytes that are planned if ranks are rough. */
+/**
+ * The number of further candidates to plan, those with the fewest measured bytes, where the estimate ranks only
+ * roughly.
+ */
 const mostLowered = 8;
 
 /**
- * In: a program with its backward. Out: its plan; where that needs more than the budget, one in which
- * backward computes some of forward again, with as little arithmetic as was found to be enough. Where nothing
- * is enough: the plan that needs least. Null: it can't be as cheap as another candidate.
+ * In: a program with its backward. Out: its plan, or, if that exceeds the budget, a plan in which backward recomputes
+ * part of forward, with the least arithmetic found to be enough. If nothing is enough, the smallest plan. Null if it
+ * can't be as cheap as another candidate.
  */
 export function withinBudget(
   facts: ForwardFacts,
@@ -120,15 +126,17 @@ export function withinBudget(
   }
 }
 
-/** The share of forward's arithmetic that a plan within the budget recomputes: another one has to recompute less. */
+/**
+ * Returns the share of forward's arithmetic that a rival within the budget recomputes: this plan has to recompute less.
+ */
 function shareToBeat({ options: { rival } }: Noted): number | undefined {
   return rival?.kind === 'fitting' ? rival.share : undefined;
 }
 
 interface Chosen {
-  /** Bytes of the program with nothing computed twice. */
+  /** Bytes of the program if it recomputes nothing. */
   readonly bytesBefore: LateBytes;
-  /** Null: nothing is. */
+  /** Null if nothing is recomputed. */
   readonly how: How | null;
 }
 
@@ -154,9 +162,8 @@ interface Searched {
 }
 
 /**
- * The first candidate, in the order of their arithmetic, whose plan fits. All candidates of a budget are candidates of a
- * larger one, in the same order: more bytes never cost more arithmetic. Null: none that fits takes less than another
- * plan.
+ * Returns the first candidate, by increasing arithmetic, whose plan fits. All candidates of a budget are candidates of
+ * a larger one, in the same order: more bytes never cost more arithmetic. Null if no plan that fits beats the rival.
  */
 function searched(
   facts: ForwardFacts,
@@ -179,7 +186,8 @@ function searched(
   const measured = budget * (1 + slack) + beside;
   const whole = once(() => plan(program));
   const bytesBefore = once(() => peakBytes(whole().made));
-  // One that recomputes nothing is only made where it may fit, if it takes seconds, or there is another plan.
+  // The plan that recomputes nothing takes seconds for large programs: with a rival or no slack, it is made only if it
+  // may fit.
   const isFirst = below === undefined && slack > 0;
   if (isFirst || costOf(program) <= measured) {
     const unchanged = wholeAsFound();
@@ -200,12 +208,12 @@ function searched(
     if (found) return found;
   }
   refineFloor();
-  // Nothing needs as few bytes without arithmetic done again: another plan need not be made to see that.
+  // No plan with so few bytes recomputes nothing, so the plan without recomputing need not be made.
   if (least && leastWork(least.best.recompute!.bytes) > 0) return least;
   const unchanged = wholeAsFound();
   return least && cheaper(unchanged.best, least.best) !== unchanged.best ? least : unchanged;
 
-  /** A bound of the arithmetic that any plan within these bytes does again; above 0 if there is one. */
+  /** Returns a lower bound of the arithmetic that any plan within these bytes repeats; above 0 if one is found. */
   function leastWork(bytes: number): number {
     return bound.least(bytes + planning.donatedBytes, Number.MIN_VALUE);
   }
@@ -219,7 +227,10 @@ function searched(
     return { bytesBefore: new LateBytes(bytesBefore), how };
   }
 
-  /** Looks for a plan smaller than the smallest one, and for one with less arithmetic, unless it loses to the rival. */
+  /**
+   * Looks for a smaller plan than the smallest one, and for an equally small one with less arithmetic, unless the
+   * smallest loses to the rival.
+   */
   function refineFloor(): void {
     if (!least) return;
     const found = least.best.recompute!;
@@ -244,7 +255,7 @@ function searched(
     for (const each of lowest.slice(0, mostLowered)) planFor(each);
   }
 
-  /** The plan of a candidate, if it fits. Many candidates write the same program, which is planned once. */
+  /** Returns the plan of a candidate, if it fits. Candidates that write the same program are planned once. */
   function planFor(candidate: Candidate): Searched | null {
     isPlanned.add(candidate);
     const recomputed = candidate.make();
@@ -267,7 +278,10 @@ function isSame(a: Recomputed, b: Recomputed): boolean {
   return a.ops === b.ops && a.work === b.work && hasSameOps(a.program, b.program);
 }
 
-/** The plan of a subgraph that shares a budget with others: backward computes again what costs less than it is worth. */
+/**
+ * Plans a subgraph that shares a budget with others: backward recomputes values that cost less than their bytes are
+ * worth.
+ */
 export function atRate(
   facts: ForwardFacts,
   budget: number,
@@ -285,8 +299,8 @@ export function atRate(
 }
 
 /**
- * Chooses between two plans of one step: the one within the budget with less arithmetic, else the one that needs
- * fewer bytes.
+ * Chooses between two plans of one step: prefers the one within the budget with less arithmetic, otherwise the one that
+ * needs fewer bytes.
  */
 export function cheaper(plain: SubgraphStages, other: SubgraphStages): SubgraphStages {
   if (!isCheaper(other, plain)) return plain;
@@ -306,7 +320,7 @@ function isLess([a, b]: readonly [number, number], [c, d]: readonly [number, num
   return a < c || (a === c && b < d);
 }
 
-/** The peak of forward and backward together, above what was allocated before. */
+/** Returns the peak of forward and backward together, excluding earlier allocations. */
 export function peakBytes({ planned: { forward, backward } }: SubgraphStages): number {
   const { peakBytes, savedBytes, outputBytes } = forward.predicted;
   if (!backward) return peakBytes;

@@ -9,7 +9,7 @@ export interface CalledNumber {
   readonly kind: 'called';
   readonly fn: NumberCall;
   readonly index: number;
-  /** Whether it is called after the run: a time that follows all ops. */
+  /** Whether the run itself makes the call: a time read after all ops. */
   readonly after: boolean;
 }
 
@@ -25,8 +25,7 @@ type Numbers = Partial<Record<NumberCall, number[]>>;
 const calledBy = new WeakMap<readonly Frame[], Numbers>();
 
 /**
- * Returns the number of the call, which is made once, by its first reader: a guard, or the run. Earlier calls are
- * made before it.
+ * Returns the number of the call, which its first reader makes, a guard or the run. Earlier calls are made before it.
  */
 export function calledNumber(frames: readonly Frame[], { fn, index }: CalledNumber): number {
   const numbers = weakGet(calledBy, frames) ?? {};

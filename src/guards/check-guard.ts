@@ -51,7 +51,7 @@ export function compileCheck(guard: Guard, sizes: readonly number[], reads: Plai
   }
 }
 
-/** Hundreds of parameters are told apart in one walk over them. */
+/** Checks hundreds of parameters for distinctness in one pass. */
 function compileDistinct(
   { sources, others }: Guard & { kind: 'distinct' },
   reads: PlainReads,
@@ -142,7 +142,7 @@ export function compileTest(guard: SourceGuard): (value: unknown) => boolean {
         value.requiresGrad === requiresGrad &&
         fits(value.shape, shape) &&
         hasLayout(value, strides) &&
-        // A disposed tensor must raise its error where eager execution raises it.
+        // A disposed tensor must throw where eager execution throws.
         value.holder !== null;
     }
     case 'prototype': {
@@ -186,7 +186,7 @@ function hasMembers(value: ReadonlyMap<unknown, unknown>, keys: readonly unknown
   return true;
 }
 
-/** Sizes 0 and 1 are always specialized: much is simpler with them. */
+/** Sizes 0 and 1 are always specialized, which simplifies much. */
 function fits(shape: Shape, expected: readonly GuardedSize[]): boolean {
   if (shape.length !== expected.length) return false;
   for (let i = 0; i < shape.length; i++) {

@@ -22,12 +22,12 @@ interface BoundParts {
 
 let findBound: ((fn: AnyFunction) => BoundParts | undefined) | undefined;
 
-/** Registers the function that looks into bound functions, if the engine allows it. */
+/** Registers the function that inspects bound functions, if the engine allows it. */
 export function provideBoundParts(provider: (fn: AnyFunction) => BoundParts | undefined): void {
   findBound = provider;
 }
 
-/** Bound functions that runs of captured code have made. */
+/** Bound functions that runs of captured code created. */
 const made = new WeakMap<object, BoundParts>();
 
 export function noteBound(fn: AnyFunction, parts: BoundParts): void {
@@ -36,7 +36,7 @@ export function noteBound(fn: AnyFunction, parts: BoundParts): void {
 
 export const isBoundByRun = (fn: AnyFunction): boolean => made.has(fn);
 
-/** Returns what a bound function was made from; undefined for other functions, and if the engine doesn't tell. */
+/** Returns the parts of a bound function; undefined for other functions, and if the engine doesn't reveal them. */
 export function boundParts(fn: unknown): BoundParts | undefined {
   if (typeof fn !== 'function') return undefined;
   return made.get(fn) ?? findBound?.(fn as AnyFunction);

@@ -53,9 +53,7 @@ const natives: Readonly<Record<CollectionType, Methods>> = {
   WeakSet: methodsOf(WeakSet.prototype),
 };
 
-/**
- * Returns the type of a built-in collection, also of an instance of a user's subclass; undefined for other objects.
- */
+/** Returns the type of a built-in collection or of an instance of a user's subclass; undefined for other objects. */
 export function collectionType(value: object): CollectionType | undefined {
   for (let above = getPrototypeOf(value); above && !isProxy(above); above = getPrototypeOf(above)) {
     const type = collectionTypes.get(above);
@@ -64,7 +62,7 @@ export function collectionType(value: object): CollectionType | undefined {
   return undefined;
 }
 
-/** Whether the object is such a collection: it may inherit from one without being one. */
+/** Whether the object has the type's internal slots: it may inherit from the class without having them. */
 function holds(type: CollectionType, value: object): boolean {
   try {
     apply(natives[type].has!, value, []);

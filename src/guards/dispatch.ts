@@ -6,7 +6,7 @@ import { compileNumber, hasResultSize, numberKey } from './number-expr.ts';
 import { compilePlainReader } from './plain-reads.ts';
 import { sourceKey } from './source-key.ts';
 
-/** One guard's claim about one location: it holds only if reading returns this value. */
+/** The value that a guard requires at a location: the guard holds only if reading returns it. */
 interface Fact {
   readonly key: string;
   readonly value: unknown;
@@ -18,8 +18,8 @@ interface Guarded {
 }
 
 /**
- * Narrows several entries down to those that may fit by a single read: the fact that distinguishes most of them
- * selects a bucket. Entries without a claim about it are in every bucket.
+ * Narrows the entries down to those that may fit by a single read: the fact that distinguishes most of them selects a
+ * bucket. Entries that don't depend on the fact are in every bucket.
  */
 export class Dispatch<T extends Guarded> {
   readonly #read: ((frames: readonly Frame[]) => unknown) | undefined;
@@ -98,7 +98,7 @@ function factsOf(guard: Guard): Fact[] {
   }
 }
 
-/** The fact that leaves the fewest entries to try; undefined if none distinguishes any two. */
+/** Returns the fact that leaves the fewest entries to try; undefined if none distinguishes any two. */
 function bestKey(facts: readonly ReadonlyMap<string, Fact>[]): string | undefined {
   let [best, fewest]: [string | undefined, number] = [undefined, facts.length];
   for (const key of new Set(facts.flatMap((each) => [...each.keys()]))) {

@@ -8,18 +8,17 @@ import { readerOfCall } from './plain-reads.ts';
 import type { Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
-/** Fewer guards than this are checked as fast as their replacement. */
+/** Fewer guards than this are as fast as their replacement. */
 const worthIt = 32;
 
-/** Guards on the value at a location and nothing else that may change. */
+/** Guards that depend only on the value at a location. */
 const ofValues = /^(value|truthy|defined|typeof|isArray|identity|number|data|plainArray)$/;
 
 /**
- * Returns the guards without those on immutable facts: an own property of a frozen object never changes, so one
- * guard on the object's identity replaces all guards on its content. Inherited properties are guarded once on the
- * prototype, which never changes either, for all objects that inherit them. `frames`: a call in which all guards
- * hold. Null if that saves little; a different object with the same properties fails the new guards, but not the
- * given ones.
+ * Returns the guards without those on immutable facts: an own property of a frozen object never changes, so one guard
+ * on the object's identity replaces all guards on its content. Properties inherited from a frozen prototype are guarded
+ * once, on the prototype. `frames`: a call in which all guards hold. Null if that saves little, since the new guards
+ * also reject a different object with the same properties.
  */
 export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[]): Guard[] | null {
   const now = readerOfCall(frames);
@@ -57,7 +56,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
     if (typeof value === 'object' && value) return { kind: 'held', value, name: '' };
     if (source.kind === 'property' || (source.kind === 'hasProperty' && !source.own)) {
       const object = frozenBehind(source);
-      // Otherwise it would be an immutable own property of the object, or one that no other object could inherit.
+      // Otherwise the property is an immutable own one of the object, or only this object could inherit it.
       const value: unknown = object && Object.getPrototypeOf(object);
       if (value && !Object.hasOwn(object!, source.key)) {
         return { ...source, base: { kind: 'held', value, name: '' } };
@@ -70,7 +69,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
   const checked = new Map<string, readonly unknown[]>();
   const kept = guards.flatMap((guard): Guard[] => {
     if (ofValues.test(guard.kind) && sourcesOf(guard).every(fixedAt)) {
-      // The remaining facts about an array are the same for all of them.
+      // The remaining facts are the same for all arrays.
       if (guard.kind !== 'plainArray' || isArrayChecked) return [];
       isArrayChecked = true;
     }
@@ -90,7 +89,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
 function valueIn(object: object, source: Source): { readonly value: unknown } | undefined {
   const prototype: unknown = Object.getPrototypeOf(object);
   if (source.kind === 'instanceOf') {
-    // A prototype that can never inherit anything.
+    // An object whose prototype it never changes, and which never inherits the property.
     const isPlain = prototype === Object.prototype && source.type === Tensor;
     return isPlain ? { value: false } : undefined;
   }
@@ -98,7 +97,7 @@ function valueIn(object: object, source: Source): { readonly value: unknown } | 
   if (!isPresence && source.kind !== 'property') return;
   const own = Object.getOwnPropertyDescriptor(object, source.key);
   if (own?.get || own?.set) return;
-  // An absent property may be inherited.
+  // An absent property may be inherited later.
   if (!own && prototype && !(isPresence && source.own)) return;
   return { value: isPresence ? own !== undefined : (own?.value as unknown) };
 }

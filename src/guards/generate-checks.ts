@@ -1,7 +1,7 @@
 /**
- * Generates one function for the guards of an entry that is found again and again: each location is a variable, and
- * each property is read by name, which inline caches speed up. Makes the same reads and comparisons as
- * `check-guard.ts`, with the same care for getters and Proxies.
+ * Generates one function for the guards of an entry that is found often: each location is a variable, and each property
+ * is read by name, which inline caches make fast. Makes the same reads and comparisons as `check-guard.ts`, with the
+ * same precautions against getters and Proxies.
  */
 
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
@@ -25,8 +25,8 @@ import { sourceKey } from './source-key.ts';
 const mostStatements = 200;
 
 /**
- * Checks `guards` in order. True if all hold; a read that throws is a miss. `frames`: a call in which all hold; methods
- * that its objects inherit are found faster in objects with the same prototypes.
+ * Checks `guards` in order. True if all hold; a read that throws is a miss. `frames`: a call in which all hold;
+ * inherited methods are found faster in objects with the same prototypes as there.
  */
 export function generateChecks(
   guards: readonly Guard[],
@@ -47,12 +47,12 @@ export function generateChecks(
   };
 }
 
-/** The length of paths up to which locations usually tell entries apart. */
+/** Locations on paths of up to this length usually distinguish entries. */
 const shallow = 3;
 
 /**
- * Puts guards on locations near the arguments first, which tell entries apart; the rest follow the paths, so that
- * the path to an object is read once for all guards on it.
+ * Sorts guards: first those on locations near the arguments, which distinguish entries; the rest by path, so that the
+ * path to an object is read once for all guards on it.
  */
 function alongPaths(guards: readonly Guard[]): readonly Guard[] {
   const placed = guards.map((guard, order) => {
@@ -93,7 +93,7 @@ class CheckWriter {
   #seen: Set<unknown>[] = [];
   /** Reads a location in the known call. */
   readonly #now: (source: Source) => unknown;
-  /** The variable of each prototype and key that says whether no getter is found there. */
+  /** By prototype and key: the variable that tells whether no getter was found there. */
   readonly #plain = new Map<string, string>();
 
   constructor(guards: readonly Guard[], sizes: readonly number[], frames: readonly Frame[]) {
@@ -115,7 +115,7 @@ class CheckWriter {
   take(): Check {
     const [constants, reads, seen] = [this.#constants.slice(), this.#reads, this.#seen];
     const names = constants.map((_, i) => `c${i}`);
-    // A check keeps no object alive.
+    // A check must not keep objects alive.
     const end = () => {
       reads.forget();
       for (const each of seen) each.clear();
@@ -325,9 +325,9 @@ class CheckWriter {
   }
 
   /**
-   * Returns a condition that is false for an object that inherits the property from where the object of the known call
-   * does, if no getter is found there. Looking for a getter takes most of the time of a read, so each prototype is
-   * searched once for all objects.
+   * Returns a condition that is false for an object that inherits the property from the same place as in the known
+   * call, if that has no getter. Looking for a getter takes most of the time of a read, so each prototype is searched
+   * once for all objects.
    */
   #inherits(from: Source, key: PropertyKey, text: string): string {
     const now = this.#now(from);

@@ -19,10 +19,10 @@ import type { Change } from './plain.ts';
 import { PlainReads } from './plain-reads.ts';
 import type { Source } from './source.ts';
 
-/** Null: any size from 2 on; `any`: also 0 and 1. */
+/** A guarded size; null for any size from 2 on, `any` for 0 and 1 as well. */
 export type GuardedSize = number | null | 'any';
 
-/** Null: contiguous; 'any': not contiguous, with strides known to the entries of each set of sizes. */
+/** Null for contiguous; 'any' for non-contiguous, with strides that the entries of each set of sizes know. */
 export type GuardedStrides = readonly number[] | 'any' | null;
 
 /** The property that a name resolves to. */
@@ -38,11 +38,11 @@ export interface InheritedProperty {
 export type Guard =
   | { readonly kind: 'gradMode'; readonly enabled: boolean }
   | { readonly kind: 'device'; readonly device: Device }
-  /** The device selected by `deviceGuard`; null outside of one. */
+  /** The device selected by `deviceGuard`; null outside it. */
   | { readonly kind: 'opDevice'; readonly device: Device | null }
   | ValueGuard<Source, Primitive | symbol>
   | NumberGuard<TracedNumber>
-  /** A variable that was read is past its `let`, `const` or `class`. */
+  /** A variable was read after its `let`, `const` or `class` had run. */
   | { readonly kind: 'initialized'; readonly source: Source }
   | { readonly kind: 'identity'; readonly source: Source; readonly value: object }
   | SameGuard<Source>
@@ -64,7 +64,7 @@ export type Guard =
     }
   /** An unbound user function: its code; its free variables are read through it. */
   | { readonly kind: 'code'; readonly source: Source; readonly code: Code }
-  /** A function that `bind` made, with that many arguments; its parts are read through it. */
+  /** A function created by `bind` with this number of arguments; its parts are read through it. */
   | { readonly kind: 'bound'; readonly source: Source; readonly args: number }
   /** A built-in collection; `plain`: without user properties. */
   | {
@@ -75,7 +75,7 @@ export type Guard =
     }
   /** The keys of a Map or Set, in order. */
   | { readonly kind: 'members'; readonly source: Source; readonly keys: readonly unknown[] }
-  /** A change that the trace makes after the run runs no user code, and is not rejected. */
+  /** A change that the trace makes after the run: it runs no user code and doesn't throw. */
   | {
       readonly kind: 'change';
       readonly source: Source;
@@ -84,13 +84,13 @@ export type Guard =
     }
   /** Properties that the trace enumerated without reading their values are no getters. */
   | { readonly kind: 'data'; readonly sources: readonly Source[] }
-  /** Properties that a prototype has or inherits: the same values or getters. */
+  /** Properties of a prototype, own or inherited, have the same values or getters. */
   | {
       readonly kind: 'prototype';
       readonly source: Source;
       readonly properties: readonly InheritedProperty[];
     }
-  /** The tensor has all of these names from `Tensor.prototype`. */
+  /** The tensor has the properties of all these names from `Tensor.prototype`. */
   | { readonly kind: 'bare'; readonly source: Source; readonly keys: readonly PropertyKey[] }
   | KeysGuard<Source>
   /** An instance of Array itself, iterated by the built-in iterator. */
@@ -131,9 +131,9 @@ const cost: { readonly [K in Guard['kind']]: number } = {
   data: 9,
 };
 
-/** The number of hits after which the checks are generated as code: an entry's first calls don't pay for that. */
+/** The number of hits after which the checks are compiled to code: an entry's first calls don't pay for that. */
 const hotAfter = 200;
-/** Fewer guards are just as fast one by one. */
+/** Below this number of guards, generated code isn't faster. */
 const fewest = 3;
 
 /** All guards of one entry as one function. A read that throws is a miss. */
@@ -146,7 +146,7 @@ export class GuardSet {
   #hits = 0;
   /** All checks as one generated function, once that pays off. */
   #generated: Check | undefined;
-  /** Checks for the frozen objects seen last, which make guards on their content unnecessary. */
+  /** Checks specialized for the frozen objects seen last, which replace guards on their content. */
   #fixed: Check | undefined;
 
   /** `sizes`: sizes of results, which guards on numbers may read. */
@@ -169,7 +169,7 @@ export class GuardSet {
     return true;
   }
 
-  /** Returns the guards that don't hold, without those of which nothing can be read. */
+  /** Returns the guards that don't hold, except those whose location can't be read. */
   failing(frames: readonly Frame[]): Guard[] {
     try {
       return this.guards.filter((_, i) => {
@@ -191,7 +191,7 @@ export class GuardSet {
     try {
       while (i < checks.length && checks[i]!(frames)) i++;
     } catch {
-      // Reading through something that is no longer an object, or through a getter: that guard failed.
+      // A read through something that is no longer an object, or through a getter, fails the guard.
     } finally {
       this.#reads.forget();
     }

@@ -36,7 +36,7 @@ export function compileState(guard: Guard): ReadState {
     try {
       return spell(read(frames));
     } catch {
-      // The object that it reads through doesn't exist, or has a getter there.
+      // The object that the guard reads through doesn't exist, or has a getter there.
       return '!';
     }
   };
@@ -45,7 +45,7 @@ export function compileState(guard: Guard): ReadState {
 function readerOf(guard: Guard): (frames: readonly Frame[]) => unknown {
   switch (guard.kind) {
     case 'number':
-      // A result has no size before the run, and doesn't tell calls apart.
+      // A result has no size before the run, and doesn't distinguish calls.
       return compileNumber(guard.expr, [], compilePlainReader);
     case 'gradMode':
     case 'device':

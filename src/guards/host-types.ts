@@ -1,6 +1,6 @@
 /**
- * Built-in types whose instances' whole state a trace can know. Uses the built-in functions as they were when this
- * file was loaded: reading the state runs no user code, and throws for an object of another type.
+ * Built-in types whose instances' whole state a trace can know. Uses the built-in functions as of loading this file:
+ * reading the state runs no user code, and throws for an object of another type.
  */
 
 interface HostType<T extends object = object> {

@@ -7,10 +7,9 @@ import { isPlainArray, isPlainObject, isProxy } from './plain.ts';
 const maxDepth = 4;
 
 /**
- * Describes the tensors of a plain array, or of the plain objects and arrays in it, as text: in order, how many have
- * each dtype, shape, strides, device and `requiresGrad`. Equal neighbours are counted, so the text of a cache stays
- * short. Undefined if an element is missing or contains anything but tensors with memory, or if reading it would run
- * a getter.
+ * Describes the tensors of a plain array, or of the plain objects and arrays in it, as text: dtype, shape, strides,
+ * device and `requiresGrad` of each, in order. Runs of equal tensors are counted, so the text of a cache is short.
+ * Undefined if an element is missing or contains anything but tensors with memory, or if reading it would run a getter.
  */
 export function listLayout(array: object): string | undefined {
   const { length } = array as readonly unknown[];

@@ -16,7 +16,7 @@ export type TracedNumber =
   /** A size of a result of the graph, by its index among the sizes that were read. */
   | { readonly kind: 'size'; readonly index: number; readonly name: string };
 
-/** A JavaScript number as a function of what a run finds, never its value at trace time. */
+/** A JavaScript number as a function of values that a run reads, never as its value at trace time. */
 export type NumberExpr = NumberExprOf<TracedNumber>;
 
 /** Compiles an expression once. `sizes`: sizes of results, for the sizes that the program is compiled for. */
@@ -32,7 +32,7 @@ export function compileNumber(
   });
 }
 
-/** A key that is equal for expressions computed in the same way from the same sources. */
+/** A key that is equal for expressions that compute the same from the same sources. */
 export function numberKey(expr: NumberExpr): string {
   switch (expr.kind) {
     case 'source':

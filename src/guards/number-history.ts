@@ -4,19 +4,19 @@ import type { ShapeBounds } from './shape-bounds.ts';
 export type Dynamic = boolean | 'auto';
 
 /**
- * The numbers that traces at one point have found at each location, and the keys of Maps and Sets. The first number is
- * taken as a constant; a second one makes the location symbolic, whatever the first was. Sizes 0 and 1 are always
- * constants: they broadcast, and much is simpler with them.
+ * The numbers, and the keys of Maps and Sets, that traces at one point have found at each location. The first number is
+ * treated as a constant; a different second one makes the location symbolic. Sizes 0 and 1 are always constants: they
+ * broadcast, and much is simpler with them.
  */
 export class NumberHistory {
   readonly #first = new Map<string, number>();
   /** The objects found first, by location. */
   readonly #objects = new Map<string, WeakRef<object>>();
-  /** Locations whose guarded values have changed, without indices. */
+  /** Locations, without indices, whose guarded values have changed. */
   readonly #changed = new Set<string>();
-  /** Locations of numbers of which the result of a comparison has changed, without indices. */
+  /** Locations, without indices, of numbers whose comparison has had different results. */
   readonly #compared = new Set<string>();
-  /** The elements of arrays that were found to hold a second number, by their location without indices. */
+  /** The elements of arrays that contained a second number, by their location without indices. */
   readonly #changedElements = new Map<string, Set<string>>();
   readonly #dynamic: Dynamic;
   /** Locations that may hold any number within bounds from the start. */
@@ -43,9 +43,9 @@ export class NumberHistory {
   }
 
   /**
-   * Whether a number that is not a size is symbolic from now on. `changes`: it is known to differ at the next call.
-   * Of a batch, a board or sparse rewards, a call changes only some numbers: once two elements of arrays at one
-   * location have changed, all of them are symbolic.
+   * Whether a number that is not a size is symbolic from now on. `changes`: it is known to differ at the next call. A
+   * call may change only some numbers of a batch, a board or sparse rewards: once two elements of arrays at one
+   * location have changed, all elements are symbolic.
    */
   isSymbolic(place: string, value: number, changes = false): boolean {
     if (this.isBounded(place) || this.#differs(place, value)) return true;
@@ -54,25 +54,25 @@ export class NumberHistory {
     return this.#dynamic === true && value !== 0 && value !== 1 && !Number.isNaN(value);
   }
 
-  /** Notes that a guard on the value at the location has failed. */
+  /** Records that a guard on the value at the location failed. */
   noteChange(place: string): void {
     if (this.#dynamic !== false) this.#changed.add(siblings(place));
   }
 
-  /** Notes that a comparison of the number at the location, whose result was guarded, has another result. */
+  /** Records that a guarded comparison of the number at the location changed its result. */
   noteChangingComparison(place: string): void {
     if (this.#dynamic !== false) this.#compared.add(siblings(place));
   }
 
   /**
-   * Whether a boolean at the location, or at the same one in another element of an array, is known to change: those of
-   * a batch all do, but a call changes only some.
+   * Whether the boolean at the location, or at the same location in another element of an array, is known to change:
+   * all booleans of a batch may change, but a call changes only some.
    */
   isChangingBoolean(place: string): boolean {
     return this.#changed.size > 0 && this.#changed.has(siblings(place));
   }
 
-  /** Whether comparisons of the number at the location may change: the result of one has. */
+  /** Whether a comparison of the number at the location has changed its result. */
   hasChangingComparisons(place: string): boolean {
     return this.#compared.size > 0 && this.#compared.has(siblings(place));
   }
@@ -84,7 +84,7 @@ export class NumberHistory {
     return first !== undefined && first.deref() !== object;
   }
 
-  /** Whether the first number at the location was a different one. */
+  /** Whether the first number at the location was different. */
   #differs(place: string, value: number): boolean {
     if (this.#dynamic === false || Number.isNaN(value)) return false;
     const first = this.#first.get(place);

@@ -16,8 +16,8 @@ interface Sum {
 }
 
 /**
- * Returns the result of a comparison if it is the same for every size within the shape bounds; undefined if it
- * depends on the size, or if it compares anything but bounded sizes.
+ * Returns the result of a comparison if it is the same for every size within the shape bounds; undefined if it depends
+ * on the size, or compares anything but bounded sizes.
  */
 export function decidedByBounds(expr: NumberExpr, bounds: ShapeBounds): boolean | undefined {
   if (expr.kind !== 'apply' || expr.args.length !== 2) return undefined;
@@ -64,7 +64,7 @@ function rangeOfSum({ constant, terms }: Sum): Range {
   return { low, high };
 }
 
-/** Undefined unless the expression is an integer derived from sizes. */
+/** Returns undefined unless the expression is an integer derived from sizes. */
 function sumOf(expr: NumberExpr, bounds: ShapeBounds): Sum | undefined {
   switch (expr.kind) {
     case 'constant':

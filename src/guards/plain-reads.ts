@@ -15,14 +15,13 @@ const notPlain = new Error('a getter or a Proxy stands where a trace has read a 
 
 interface Place {
   readonly read: Reader;
-  /** Whether a guard inspects the object there: if it were a Proxy, that would run its handler. */
+  /** Whether a guard inspects the object there: if it were a Proxy, its handler would run. */
   isHolder: boolean;
 }
 
 /**
- * The reads of one entry's guards. A location is read once per pass, however many guards need it, and never through
- * a getter or Proxy that appeared after the trace: what that does belongs to the call, not to the lookup of an
- * entry.
+ * The reads of one entry's guards. A location is read once per pass for all guards that need it, and never through a
+ * getter or Proxy that appeared after the trace: its effects belong to the call, not to the lookup of an entry.
  */
 export class PlainReads {
   readonly #places = new Map<string, Place>();
@@ -71,7 +70,7 @@ export class PlainReads {
   }
 }
 
-/** Compiles a reader for a single location, with the same care. */
+/** Compiles a reader for a single location, with the same precautions. */
 export function compilePlainReader(source: Source): Reader {
   const reads = new PlainReads();
   const read = reads.reader(source);
@@ -84,7 +83,7 @@ export function compilePlainReader(source: Source): Reader {
   };
 }
 
-/** Returns what reads a location in one call; undefined behind a getter or a Proxy, so that no user code runs. */
+/** Returns a function that reads locations in one call; undefined behind a getter or a Proxy, so no user code runs. */
 export function readerOfCall(frames: readonly Frame[]): (source: Source) => unknown {
   const reads = new PlainReads();
   return (source) => {
@@ -114,7 +113,7 @@ export function isHarmless(object: object, getter: unknown): boolean {
   return ArrayBuffer.isView(object) || isModuleNamespace(object);
 }
 
-/** Locations created by the tracer that show a variable or a private field as a property. */
+/** Locations that the tracer creates to represent a variable or a private field as a property. */
 export function isReadThrough({ base, key }: Source & { kind: 'property' }): boolean {
   if (base.kind === 'private') return base.slot;
   return base.kind === 'held' && accessorOf(base.value, key) !== undefined;

@@ -17,13 +17,13 @@ export function isPlainArray(value: unknown): value is unknown[] {
   );
 }
 
-/** The function's name; empty if it is a getter or not text, as static members of classes may be. */
+/** The function's name; empty if it is a getter or not text, as a class's static member `name` may be. */
 export function plainName(fn: object): string {
   const name: unknown = Object.getOwnPropertyDescriptor(fn, 'name')?.value;
   return typeof name === 'string' ? name : '';
 }
 
-/** Whether it is an object literal, or an object without prototype, without enumerable symbol keys. */
+/** Whether the value is an object literal or an object without prototype, and has no enumerable symbol keys. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -73,7 +73,7 @@ export function readsPlainly(object: object, key: PropertyKey): boolean {
   return true;
 }
 
-/** Whether assigning the property runs no user code and changes nothing else. */
+/** Whether assigning the property runs no user code and has no side effect. */
 function writesPlainly(object: object, key: PropertyKey): boolean {
   if (isProxy(object) || ArrayBuffer.isView(object)) return false;
   const own = Object.getOwnPropertyDescriptor(object, key);
@@ -83,10 +83,7 @@ function writesPlainly(object: object, key: PropertyKey): boolean {
   return inheritsPlainly(Object.getPrototypeOf(object) as object | null, key);
 }
 
-/**
- * Whether assigning the property to an object with this prototype, and without an own property of the name, adds it
- * there.
- */
+/** Whether assigning the property adds it to an object that has this prototype and no own property of the name. */
 function inheritsPlainly(prototype: object | null, key: PropertyKey): boolean {
   let holder = prototype;
   for (; holder; holder = Object.getPrototypeOf(holder) as object | null) {
@@ -98,10 +95,10 @@ function inheritsPlainly(prototype: object | null, key: PropertyKey): boolean {
   return true;
 }
 
-/** A change of a property, of one that an object with this prototype gets, or of an array as a whole. */
+/** A change: of a property, of a property in an object with this prototype, or of an array as a whole. */
 export type Change = 'write' | 'writeBelow' | 'delete' | 'resize';
 
-/** Whether the change runs no user code and is not rejected. */
+/** Whether the change runs no user code and doesn't throw. */
 export function allows(object: object, change: Change, key: PropertyKey): boolean {
   switch (change) {
     case 'write':
@@ -151,7 +148,7 @@ interface UtilTypes {
   readonly types: { isProxy(value: unknown): boolean };
 }
 
-/** Whether the value is a Proxy, each read of which may run user code; only Node can tell. */
+/** Whether the value is a Proxy, each read of which may run user code; only Node can detect that. */
 export function isProxy(value: unknown): boolean {
   return proxyTest()(value);
 }

@@ -12,7 +12,7 @@ interface ShapeBound {
   /** Both included. */
   readonly min: number;
   readonly max: number;
-  /** A location that holds the same size; it is the same for all dimensions with one name. */
+  /** A location that contains the same size; one location for all dimensions of one name. */
   readonly place: Source;
 }
 
@@ -30,7 +30,7 @@ interface OpenSize {
 
 /**
  * Returns the locations of sizes that an `inputSpec` leaves open: one program serves all of them from the start.
- * `bound`: the number of arguments that were bound before those of a call.
+ * `bound`: the number of bound arguments that precede those of a call.
  */
 export function shapeBounds(specs: readonly InputSpec[], bound = 0): ShapeBounds {
   const open = specs.flatMap((spec, index) => {
@@ -39,7 +39,7 @@ export function shapeBounds(specs: readonly InputSpec[], bound = 0): ShapeBounds
   return new Map(
     open.map((size) => {
       const { name, source } = size;
-      // Bounds of one dimension apply to every dimension of its name, if its tensor is given.
+      // Bounds of a dimension apply to all dimensions of its name whose tensor is given.
       const same = name === undefined ? [] : open.filter((o) => o.name === name && !o.isOptional);
       const all = [size, ...same];
       const min = Math.max(...all.map((each) => each.min));

@@ -6,7 +6,7 @@ import type { Source } from './source.ts';
 const objectIds = new WeakMap<object, number>();
 let objectCount = 0;
 
-/** Returns an id of the object, which stays unobservable to it. */
+/** Returns an id of the object, without changing the object. */
 export function objectId(object: object): number {
   const known = objectIds.get(object);
   if (known !== undefined) return known;
@@ -89,7 +89,7 @@ function newKey(source: Source): string {
   }
 }
 
-/** A private name is that of its class; methods have an access each. */
+/** A private name is identified by its class; each method has its own access. */
 function elementId({ access, name }: { readonly access: PrivateAccess; readonly name: string }) {
   const owner = access.owner?.();
   return typeof owner === 'function' ? `${objectId(owner)}.${name}` : String(objectId(access));
@@ -97,7 +97,7 @@ function elementId({ access, name }: { readonly access: PrivateAccess; readonly 
 
 const symbolIds = new Map<symbol, number>();
 
-/** Includes its length, so that keys can't run into each other. */
+/** Includes its length, so that concatenated keys are unambiguous. */
 export function keyText(key: unknown): string {
   switch (typeof key) {
     case 'string':

@@ -14,8 +14,8 @@ import { accessorOf } from './plain.ts';
 import { ask, type Query } from './query.ts';
 
 /**
- * Where a value came from, as data: guards read it again before a run, and it can be printed. The frames are those
- * with which a subgraph is entered, outermost first.
+ * Where a value came from, as data: guards read it again before a run, and it can be printed. The frames are the ones
+ * that enter a subgraph, outermost first.
  */
 export type Source = SourceOf<TraceSource, string | symbol>;
 
@@ -70,8 +70,8 @@ type TraceSource =
   | { readonly kind: 'mapGet'; readonly base: Source; readonly key: unknown }
   | { readonly kind: 'mapHas'; readonly base: Source; readonly key: unknown }
   /**
-   * The result of looking up `base`, an object or number that may be another one in each call, in a Map or Set. `plus`
-   * is added to a number.
+   * The result of looking up `base`, an object or number that may differ between calls, in a Map or Set. `plus` is
+   * added to a number.
    */
   | {
       readonly kind: 'lookup';
@@ -88,7 +88,7 @@ type TraceSource =
   /** A part of a bound function: its target, its `this`, or one of its arguments. */
   | { readonly kind: 'bound'; readonly base: Source; readonly part: 'target' | 'this' | number }
   | CalledNumber
-  /** An object that the trace itself found, and holds. */
+  /** An object that the trace itself found and references. */
   | { readonly kind: 'held'; readonly value: object; readonly name: string };
 
 /** A method of Maps and Sets that looks a key up. */
@@ -112,7 +112,7 @@ const { get, has } = Map.prototype;
 
 export type Reader = (frames: readonly Frame[]) => unknown;
 
-/** Compiles a source to a function that reads it; what can be resolved once is resolved here. */
+/** Compiles a source to a function that reads it, resolving what it can in advance. */
 export function compileReader(source: Source): Reader {
   return compileRead(source, compileReader);
 }
@@ -265,7 +265,7 @@ const readers: {
 /** The names that registers and arguments have in the user's code. */
 export interface SourceNames {
   readonly codes: readonly Code[];
-  /** The pc of each frame. */
+  /** The program counter of each frame. */
   readonly pcs: readonly Pc[];
 }
 
@@ -371,7 +371,7 @@ function printKey(key: unknown): string {
   return typeof key === 'object' || typeof key === 'function' ? 'an object' : String(key);
 }
 
-/** The variable's name; for a temporary, the expression whose value it holds. */
+/** The variable's name, or the expression whose value a temporary contains. */
 function registerName(frame: number, register: Reg, { codes, pcs }: SourceNames): string {
   const code = codes[frame];
   const name = code?.registerNames[register];
@@ -379,7 +379,7 @@ function registerName(frame: number, register: Reg, { codes, pcs }: SourceNames)
   return registerText(code, pcs[frame] ?? 0, register) ?? `r${register}`;
 }
 
-/** A variable that closures share is read from its cell, and a private field from its slot: users know the name. */
+/** A variable that closures share is read from its cell, and a private field from its slot: users know it by name. */
 function isVariable(source: Source, { codes }: SourceNames): boolean {
   if (source.kind === 'private') return source.slot;
   if (source.kind === 'outerCell' || source.kind === 'closureCell') return true;

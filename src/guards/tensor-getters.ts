@@ -8,7 +8,7 @@ const getters: ReadonlySet<unknown> = new Set(
   Object.values(Object.getOwnPropertyDescriptors(Tensor.prototype)).flatMap(({ get }) => get ?? []),
 );
 
-/** Whether this package defined the getter on tensors: it runs no user code. */
+/** Whether this package defined the getter on tensors: then it runs no user code. */
 export function isTensorGetter(getter: unknown): boolean {
   return getters.has(getter);
 }
