@@ -1,4 +1,4 @@
-/** tostatic: all that a page has, and captures through the engine's inspector. */
+/** tostatic for Node: everything that a page has, and captures through the engine's inspector. */
 
 import './1-capture/inspector.ts';
 

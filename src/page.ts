@@ -1,6 +1,6 @@
 /**
- * tostatic in a page: the runtime, and the compiler that makes programs out of functions. Node has an inspector
- * besides (`index.ts`).
+ * tostatic for pages: the runtime and the compiler that makes programs out of functions. On Node, `index.ts` adds the
+ * inspector.
  */
 
 export type { KernelThis } from '../runtime/device/user-kernel.ts';

@@ -22,7 +22,7 @@ import type { Choices } from './programs/choices.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
 
-/** The inputs and outputs of a program that are differentiated. */
+/** Which inputs and outputs of a program are differentiated. */
 interface Differentiation {
   /** Whether each input may receive a gradient. */
   readonly needsGrad: readonly boolean[];
@@ -58,8 +58,8 @@ export function compileSubgraph(
 }
 
 /**
- * Compiles a program again with other options, in steps that may run much later. Device scalars of the
- * first run are used again.
+ * Compiles a program again with other options, in steps that may run much later. Reuses the device scalars of the first
+ * run.
  */
 export function compileLater(
   program: Program,
@@ -73,9 +73,9 @@ export function compileLater(
 }
 
 /**
- * Runs the pipeline in steps of a few milliseconds, between which the caller may do other work. What has more than one
- * plan is planned with each: with and without the budget, copies of views, smaller saved values and slices. The cache
- * knows which of them was taken before.
+ * Runs the pipeline in steps of a few milliseconds, between which the caller may do other work. A program with
+ * alternatives is planned with each of them: with and without the budget, copies of views, smaller saved values and
+ * slices. The cache knows which of them was chosen before.
  */
 function* compileInSteps(input: CompiledInput): Steps<SubgraphStages> {
   const { program, options } = input;
@@ -87,7 +87,7 @@ function* compileInSteps(input: CompiledInput): Steps<SubgraphStages> {
   return rememberSource(stages, { ...input, compile });
 }
 
-/** Phase 5 for the traced program, then the others for each of its candidates. */
+/** Runs phase 5 for the traced program, then the other phases for each candidate. */
 function* stagesOf(input: CompiledInput, choices: Choices): Steps<SubgraphStages> {
   const { program, wanted, options, donated } = input;
   const compilation = new Compilation(options, choices);
@@ -101,7 +101,7 @@ function* stagesOf(input: CompiledInput, choices: Choices): Steps<SubgraphStages
   );
 }
 
-/** Phases 4 to 7. A program without gradients is not split. Null: another candidate is as cheap. */
+/** Runs phases 4 to 7. A program without gradients is not split. Null if another candidate is as cheap. */
 function* differentiated(
   compilation: Compilation,
   traced: Program,
@@ -125,7 +125,7 @@ function* differentiated(
   return withHigherOrderGradients({ ...stages, passes }, needsGrad, options, compileSubgraph);
 }
 
-/** Phases 5 and 7 for a program without a backward of its own. */
+/** Runs phases 5 and 7 for a program without a backward of its own. */
 function plannedWhole(
   compilation: Compilation,
   traced: Program,
@@ -163,7 +163,7 @@ function* optimizedJoint(compilation: Compilation, joint: JointProgram): Steps<J
 /** No pass of stage `traced` compares bytes. */
 const neutral = { gradOutputs: 0, costOf: () => 0 };
 
-/** Lays out the arena, and says which backend runs the programs, and whether a pass has changed what runs. */
+/** Lays out the arena and records which backend runs the programs and whether a pass changed what runs. */
 function finished({ planned, passes }: SubgraphStages, { backend, memory }: CompileOptions) {
   const isRewritten = Object.values(passes).some(({ applied }) => applied > 0);
   const { backward, values } = planned;

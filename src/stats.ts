@@ -9,16 +9,16 @@ export interface FallbackRecord {
   readonly at: UserPosition | undefined;
 }
 
-/** Records that code over an array has a trace for each length of the array. */
+/** Records that code over an array is traced separately for each length of the array. */
 export interface PerLengthRecord {
   readonly at?: UserPosition | undefined;
   readonly why: string;
 }
 
-/** All breaks with one reason. */
+/** All breaks with the same reason. */
 export interface BreakGroup {
   readonly reason: BreakReason;
-  /** How often runs reached one of them, counting every iteration of a loop. */
+  /** How often runs reached these breaks, counting every iteration of a loop. */
   readonly met: number;
   /** The number of distinct positions. */
   readonly places: number;
@@ -36,18 +36,17 @@ export interface CapturedStats {
   /** Runs of subgraphs. */
   readonly graphRuns: number;
   readonly ops: number;
-  /** The number of programs compiled for one set of sizes, from traces that serve several. */
+  /** The number of programs compiled for a single set of sizes from traces that serve several. */
   readonly sizes: number;
   /** The number of plans: one for each program, set of sizes and pattern of donated inputs. */
   readonly plans: number;
   /**
-   * The number of plans whose searches were known: within a budget from an earlier plan of the function, and with
+   * The number of plans whose searches were replayed: within a budget from an earlier plan of the function, and with
    * `TOSTATIC_CACHE` from an earlier process.
    */
   readonly knownPlans?: number;
   /**
-   * With `TOSTATIC_CACHE`: the number of traces taken from an earlier process, which `translations` doesn't
-   * include.
+   * With `TOSTATIC_CACHE`: the number of traces loaded from an earlier process, which `translations` doesn't include.
    */
   readonly knownTraces?: number;
   /** With `TOSTATIC_CACHE`: why traces were not stored for later processes, without duplicates. */
@@ -59,11 +58,11 @@ export interface CapturedStats {
   /** The breaks grouped by reason, most frequent first. */
   readonly breakReasons: readonly BreakGroup[];
   readonly fallbacks: readonly FallbackRecord[];
-  /** Loops and calls over arrays that have a trace for each length, with reasons. */
+  /** Loops and calls over arrays that are traced separately for each length, with reasons. */
   readonly perLength?: readonly PerLengthRecord[];
-  /** The number of runs and backwards that check mode has repeated and found identical. */
+  /** The numbers of runs and backwards that check mode repeated and found identical. */
   readonly checks: { readonly runs: number; readonly backwards: number };
-  /** With a memory budget and graph breaks: what the current or last step has needed beside its inputs. */
+  /** With a memory budget and graph breaks: the bytes that the current or last step needed beyond its inputs. */
   readonly stepBytes?: number;
   /** Counts of its ops, if the function runs natively because its source or scope is unavailable. */
   readonly coExecution?: CallTraceCounts;
@@ -84,7 +83,7 @@ export class StatsCounter {
   staticKernels = 0;
   eagerKernels = 0;
   perLength: readonly PerLengthRecord[] = [];
-  /** Null before something is compiled. */
+  /** Null until something is compiled. */
   checks: CheckCounter | null = null;
   /** Statistics of a co-executed function. */
   callTrace: CallTrace | undefined;
@@ -94,7 +93,7 @@ export class StatsCounter {
   readonly #fallbacks = new Map<string, FallbackRecord>();
 
   addBreak(record: BreakRecord): void {
-    // Values are computed in JavaScript between graphs all the time: they end no graph.
+    // Computing values in JavaScript between graphs is common, and ends no graph.
     if (record.reason === 'host-value') return;
     const key = JSON.stringify([record.reason, record.at]);
     if (!this.#breaks.has(key)) this.#breaks.set(key, record);
@@ -104,7 +103,7 @@ export class StatsCounter {
     if (why) this.#unkept.add(why);
   }
 
-  /** A run reached a break. */
+  /** Counts a run that reached a break. */
   meetBreak({ reason }: BreakRecord): void {
     if (reason !== 'host-value') this.#met.set(reason, (this.#met.get(reason) ?? 0) + 1);
   }

@@ -46,9 +46,9 @@ export function toStatic(target: unknown, second?: unknown, descriptor?: unknown
 }
 
 /**
- * Compiles what `f(...args)` would run, up to its first graph break, with the final memory plan. Nothing runs and
- * nothing changes; the first call finds everything compiled. For a method: `warmup.call(receiver, f, ...args)`.
- * Throws ArgumentError for a function that was not captured, or a generator function.
+ * Compiles what `f(...args)` would run, up to its first graph break, with the final memory plan. Runs and changes
+ * nothing; the first call finds everything compiled. For a method: `warmup.call(receiver, f, ...args)`. Throws
+ * ArgumentError for a function that was not captured, or a generator function.
  */
 async function warmup<F extends Callable>(
   this: unknown,
@@ -61,7 +61,7 @@ async function warmup<F extends Callable>(
 toStatic.warmup = warmup;
 
 function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Callable> {
-  // A class that captured code has made is printed as a function.
+  // A class created by captured code prints as a function.
   if (closureOf(fn)?.code.kind.endsWith('onstructor')) throw classGiven(fn);
   const captured = new Captured(fn, options);
   const run = wrapperOf(fn, captured);

@@ -3,12 +3,12 @@ import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 /**
- * In: the outputs of a replayed program (null for an output that can't be asked for a gradient), and the leaves
- * that its gradients flow to. Out: the contributions that may complete a leaf's gradient, in the order in which
- * eager backward delivers them; empty if that is the order of the leaves.
+ * In: the outputs of a replayed program (null for an output whose gradient can't be requested), and the leaves that its
+ * gradients flow to. Out: the contributions that may complete a leaf's gradient, in the order in which eager backward
+ * delivers them; empty if that is the order of the leaves.
  *
- * Eager backward visits nodes from youngest to oldest. Which contribution to a leaf is the last one depends on
- * which outputs receive a gradient, so every contribution that is the last one for some of them is kept.
+ * Eager backward visits nodes from youngest to oldest. Which contribution to a leaf comes last depends on which outputs
+ * receive a gradient, so every contribution that comes last for some outputs is kept.
  */
 export function arrivalsAt(
   leaves: readonly Tensor[],
@@ -19,7 +19,7 @@ export function arrivalsAt(
   return isInOrder ? [] : found;
 }
 
-/** Returns the arrivals as `arrivalsAt` does, in any order: a leaf without one gets no gradient. */
+/** Returns the arrivals like `arrivalsAt`, in any order: a leaf without one gets no gradient. */
 export function allArrivals(
   leaves: readonly Tensor[],
   outputs: readonly (Tensor | null)[],
@@ -30,7 +30,7 @@ export function allArrivals(
   });
   const { nodes, from } = nodesBehind(outputs);
   const found: Arrival[] = [];
-  /** By leaf: the outputs that lead to later contributions. */
+  /** For each leaf, the outputs that lead to later contributions. */
   const later = new Map<number, bigint>();
   for (const node of nodes) {
     const here = from.get(node)!;
@@ -47,7 +47,7 @@ export function allArrivals(
   return found.reverse();
 }
 
-/** Nodes from oldest to youngest, each with the outputs that depend on it as a bit set. */
+/** Returns the nodes from oldest to youngest, each with the outputs that depend on it as a bit set. */
 function nodesBehind(outputs: readonly (Tensor | null)[]): {
   readonly nodes: readonly GradNode[];
   readonly from: ReadonlyMap<GradNode, bigint>;
@@ -58,13 +58,12 @@ function nodesBehind(outputs: readonly (Tensor | null)[]): {
     if (node) from.set(node, (from.get(node) ?? 0n) | (1n << BigInt(i)));
   });
   const reached = new Set(from.keys());
-  // A set also iterates over elements added meanwhile.
+  // Iterating over a set also visits elements added meanwhile.
   for (const node of reached) {
     for (const target of node.targets) if (target && 'node' in target) reached.add(target.node);
   }
   const nodes = [...reached].sort((a, b) => a.sequence - b.sequence);
-  // A node is younger than its targets, so in this order all outputs that lead to a node are known when it is
-  // visited.
+  // A node is younger than its targets, so in this order all outputs that lead to a node are known when it is visited.
   for (const node of nodes.toReversed()) {
     const bits = from.get(node)!;
     for (const target of node.targets) {

@@ -30,7 +30,7 @@ export interface RecordedJoint {
   readonly forwardOps: number;
   /** Values of forward that a gradient flows through. */
   readonly flows: ReadonlySet<ValueId>;
-  /** Ids of the given gradients: of outputs, of intermediate values, and of sums so far. */
+  /** Ids of the incoming gradients: of outputs, of intermediate values, and of partial sums. */
   readonly given: readonly ValueId[];
   /** Gradients of the inputs, then of leaves created by the program. */
   readonly gradInputs: readonly (ValueId | null)[];
@@ -40,8 +40,8 @@ export interface RecordedJoint {
  * In: a forward program, and what is requested of its backward. Out: the joint program whose backward part is
  * recorded like any other ops, so that it can be differentiated. Forward keeps its ids.
  *
- * Method: as in `differentiate`, with `createGraph`. A gradient given for an intermediate value of forward comes
- * before contributions from forward's own ops: in eager execution younger nodes have delivered it, too.
+ * Method: as in `differentiate`, with `createGraph`. An incoming gradient of an intermediate value precedes
+ * contributions from forward's own ops: in eager execution, younger nodes deliver it.
  */
 export function differentiateAgain(
   { forward, needsGrad, differentiable, leafOutputs }: Differentiated,

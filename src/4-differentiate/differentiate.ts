@@ -22,10 +22,10 @@ interface DifferentiateOptions extends RegionOptions {
 }
 
 /**
- * In: a verified forward program, which of its inputs need a gradient, and which of its outputs a caller may still
- * request one of (not outputs whose graph was freed by a backward inside the program). Out: the joint program.
- * Guarantees: its forward part is the program itself, op by op, with the same value ids; gradients are summed in
- * the order of eager backward.
+ * In: a verified forward program, which inputs need a gradient, and of which outputs a caller may still request a
+ * gradient (not outputs whose graph was freed by a backward inside the program). Out: the joint program. Guarantees:
+ * its forward part is the program itself, op by op, with the same value ids; gradients are summed in the order of eager
+ * backward.
  *
  * Method: the forward program is replayed with autograd recording traced tensors, and the eager engine then runs
  * backward over them. Eager and captured gradients therefore share one set of vjp rules and one engine, and can't
@@ -46,12 +46,12 @@ export function differentiate(
     const outputs = forward.outputs.map((id) => tensors[id]!);
     const inputs = forward.inputs.map((id) => tensors[id]!);
     const gradients = outputs.map((output, i) => {
-      // A region may return one of its operands; of a subgraph that is the caller's own tensor.
+      // A region may return one of its operands; in a subgraph, that is the caller's own tensor.
       const flows = output.gradEdge || (region && output.requiresGrad);
       // The surrounding program may request gradients of only some of the region's results.
       return flows && differentiable[i] ? gradientInput(builder, output, region) : null;
     });
-    // In the order of eager backward: contributions from ops after the region come before those from ops in it.
+    // Follows the order of eager backward: contributions from ops after the region precede those from ops in it.
     const earlier = inputs.map((leaf) => {
       const isContinued = continuesSums && leaf.requiresGrad && !mayBeList(leaf);
       return isContinued ? gradientInput(builder, leaf, true) : null;
@@ -111,7 +111,7 @@ function gradientInput(builder: ProgramBuilder, tensor: Tensor, isOptional: bool
 
 interface LeafGradients {
   readonly found: ReadonlyMap<Tensor, ValueId>;
-  /** The partial sums of each leaf's gradient, in their order. */
+  /** For each leaf, the partial sums of its gradient, in order. */
   readonly sums: ReadonlyMap<Tensor, readonly ValueId[]>;
 }
 
@@ -125,7 +125,7 @@ function appendBackward(
 ): LeafGradients {
   const found = new Map<Tensor, ValueId>();
   const sums = new Map<Tensor, readonly ValueId[]>();
-  // Contributions of other nodes come first; a region may know their leaf by another name.
+  // Contributions of other nodes come first; a region may know their leaf under another name.
   const before = (region ? [] : (names?.otherLeaves ?? [])).map((tensor) => {
     const gradient = bind1(earlierSum, [tensor]);
     sums.set(tensor.leaf, [builder.valueOf(gradient)]);

@@ -15,7 +15,7 @@ import { differentiateRegion } from './differentiate.ts';
 import type { Differentiated } from './differentiate-again.ts';
 import { replay, replayBuilder, targetsOf } from './replay.ts';
 
-/** A rejected backward, with the changed values in the numbering of the replayed program. */
+/** A rejected backward, with the changed values as ids of the replayed program. */
 interface BackwardToRefuse extends BackwardByNumbers, Pick<RejectedBackward, 'earlier'> {
   readonly changed: readonly ValueId[];
 }
@@ -25,7 +25,7 @@ interface BackwardToRefuse extends BackwardByNumbers, Pick<RejectedBackward, 'ea
  * throw none.
  *
  * Method: as in `differentiate`. The program is replayed, later changes are applied to the replayed graph, and the
- * eager engine runs into its own error.
+ * eager engine throws its own error.
  */
 export function eagerRefusal(
   made: Differentiated,
@@ -46,7 +46,9 @@ export function eagerRefusal(
   });
 }
 
-/** Tells which gradients eager backward still finds after earlier ones. `reached`: the targets that have any. */
+/**
+ * Returns which gradients eager backward still finds after earlier ones. `reached`: the targets that have a gradient.
+ */
 export function stillOpen(
   made: Differentiated & { readonly reached: readonly boolean[] },
   earlier: readonly BackwardByNumbers[],

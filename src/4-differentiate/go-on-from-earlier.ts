@@ -4,7 +4,7 @@ import { copy } from '../../runtime/ops/core/copy.ts';
 import { isGradientSum } from '../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
-/** Gradients of a region's operands, with the inputs that receive the sums so far. */
+/** Gradients of a region's operands, with the inputs that receive the partial sums. */
 interface Gradients {
   readonly program: Program;
   readonly earlier: readonly (ValueId | null)[];
@@ -12,9 +12,9 @@ interface Gradients {
 }
 
 /**
- * In: a differentiated region in which each gradient continues from an input that holds the sum so far. Out: the
- * same region without such inputs for gradients with a single contribution, which the owner of the sum may add just
- * as well. All gradients are contiguous.
+ * In: a differentiated region in which each gradient continues from an input with the partial sum. Out: the same region
+ * without such inputs for gradients with a single contribution, which the owner of the sum can add just as well. All
+ * gradients are contiguous.
  */
 export function dropNeedlessSums({ program, earlier, gradInputs }: Gradients): Gradients {
   const values = [...program.values];

@@ -11,15 +11,15 @@ interface InlinedPath {
   readonly program: Program;
   /** Maps each value of the surrounding program to its value in the straight program. Tapes have none. */
   readonly numbers: ReadonlyMap<ValueId, ValueId>;
-  /** Where a run has kept each value of the straight program. */
+  /** Where a run saved each value of the straight program. */
   readonly keptAt: readonly (readonly KeptAt[])[];
 }
 
 /**
- * In: a traced program, its plan, and the path that a run took. Out: the ops of this path as one straight program,
- * in the order in which eager execution performs them. A branch, loop or call off the path, through which no
- * gradient flows, stays as it is. A region's result is the returned tensor itself, under any name, and a list
- * element is the tensor that was stored there.
+ * In: a traced program, its plan, and the path that a run took. Out: the ops of this path as one straight program, in
+ * the order in which eager execution performs them. A branch, loop or call off the path, through which no gradient
+ * flows, is kept as an op. A region's result is the returned tensor itself, under any name, and a list element is the
+ * tensor that was stored there.
  */
 export function inlinePath(
   traced: Program,
@@ -59,7 +59,7 @@ class Inliner {
     return typeof known === 'number' ? known : this.#lists.valueOf(known, meta);
   }
 
-  /** Appends the ops of one frame. Returns what each of its values is. */
+  /** Appends the ops of one frame. Returns the straight program's value for each of its values. */
   append(
     program: Program,
     plan: PlannedSubgraph,
@@ -72,8 +72,8 @@ class Inliner {
       known.set(id, operands[i]!);
     });
     const steps = new Map(plan.forward.steps.map((step) => [step.op.outputs.at(-1), step]));
-    // A call that was merged with later calls is performed with the last of them, and ops that read its results
-    // wait until then.
+    // A call that was merged with later calls is performed at the position of the last of them, and ops that read its
+    // results wait until then.
     let waiting: ProgramOp[] = [];
     for (const op of program.ops) {
       const step = op.call && steps.get(op.outputs.at(-1));
@@ -123,7 +123,7 @@ class Inliner {
     this.ops.push({ ...op, inputs, outputs, ...before });
   }
 
-  /** Returns the results of the regions that an op ran; null if the op stays as it is. */
+  /** Returns the results of the regions that an op ran; null if the op is kept. */
   #onPath(
     op: ProgramOp,
     steps: ReadonlyMap<ValueId | undefined, Step>,

@@ -8,7 +8,7 @@ export type OnPath = ValueId | readonly OnPath[];
 /** Turns a list of elements into one value. */
 type MakeList = (list: TensorMeta, op: Omit<ProgramOp, 'outputs'>) => ValueId;
 
-/** Ops on lists whose elements are all known: a straight program has only the elements. */
+/** Performs ops on lists whose elements are all known: a straight program contains only the elements. */
 export class ListsOnPath {
   readonly #make: MakeList;
   readonly #made = new Map<readonly OnPath[], ValueId>();
@@ -32,8 +32,8 @@ export class ListsOnPath {
   }
 
   /**
-   * Returns the results of an op on lists, with null for its mark; null for any other op. `index`: the marked
-   * element, if it was kept.
+   * Returns the results of an op on lists, with null for its mark; null for any other op. `index`: the marked element,
+   * if it was saved.
    */
   perform(
     { op }: ProgramOp,

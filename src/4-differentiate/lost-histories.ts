@@ -7,10 +7,10 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { differentiate } from './differentiate.ts';
 
 /**
- * For each output of a program: why it has no backward, if the program overwrites values that backward would need;
- * else null. A backward that reaches such an output throws what eager execution throws, so only code that requests
- * one is wrong. Returns null instead of the list if the program has branches or loops, since what is overwritten
- * may depend on the path.
+ * Returns, for each output of a program, why it has no backward: the program overwrites values that backward would
+ * need. Null for other outputs. A backward that reaches such an output throws the same error as eager execution, so
+ * only code that requests it is wrong. Returns null instead of the list if the program has branches or loops, since
+ * what is overwritten may depend on the path.
  */
 export function lostHistories(
   program: Program,
@@ -33,8 +33,8 @@ export function lostHistories(
 }
 
 /**
- * Returns a function that gives outputs of each run histories that can't run backward any more: those of `lost`.
- * A request for the gradient of another output that they may depend on leads to such a history, too.
+ * Returns a function that gives a run's outputs in `lost` histories without a backward. Requesting the gradient of an
+ * output that they may depend on reaches such a history, too.
  */
 export function losingOutputs(
   program: Program,
@@ -57,8 +57,8 @@ export function losingOutputs(
 }
 
 /**
- * Returns the indices of the inputs and of the other outputs that an output may depend on, also by writes in place
- * to memory that it was computed from. Other writes, such as those that add to the gradients of leaves, don't count.
+ * Returns the indices of the inputs and of the other outputs that an output may depend on, including through in-place
+ * writes to memory that it was computed from. Other writes, such as adding to the gradients of leaves, don't count.
  */
 function behind({ ops, inputs, outputs }: Program, output: number) {
   const groups = new ValueGroups(ops, 'memory');

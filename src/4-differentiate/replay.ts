@@ -24,7 +24,7 @@ interface Replayed {
   /** Tensors by value id. */
   readonly tensors: readonly Tensor[];
   readonly positions: ReadonlyMap<GradNode, UserPosition | undefined>;
-  /** Inputs that gradients flow to from some position in the program on. */
+  /** Inputs that gradients flow to from some position of the program on. */
   readonly leaves: ReadonlyMap<ValueId, Tensor>;
 }
 
@@ -35,12 +35,12 @@ export function replayBuilder(): ProgramBuilder {
   });
 }
 
-/** Metas of all results except the tape. */
+/** Returns the metas of all results except the tape. */
 function resultsOf({ values }: Program, { outputs }: ProgramOp): TensorMeta[] {
   return outputs.slice(0, -1).map((id) => values[id]!);
 }
 
-/** The device on which the op ran when it was traced, under any device guard. */
+/** Returns the device on which the op ran when it was traced, under any device guard. */
 function deviceOf({ values }: Program, { inputs, outputs }: ProgramOp): Device | null {
   const id = outputs[0] ?? inputs[0];
   return id === undefined ? null : values[id]!.device;
@@ -64,8 +64,8 @@ export function targetsOf(
 }
 
 /**
- * Replays the forward program op by op with autograd recording; each value gets its own id again. `positions` maps
- * backward nodes to the positions of their ops.
+ * Replays the forward program op by op with autograd recording; each value keeps its id. `positions` maps backward
+ * nodes to the positions of their ops.
  */
 export function replay(
   forward: Program,

@@ -9,9 +9,9 @@ import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
 /**
- * Inserts a contiguous copy before every op whose kernel doesn't support strides and whose operand has some, as
- * eager execution does. Runs after the split, so that backward saves the view and not the copy; the copy is
- * unaliased and dies at that op. New values are appended to `values`.
+ * Inserts a contiguous copy of a strided operand before every op whose kernel doesn't support strides, as eager
+ * execution does. Runs after the split, so that backward saves the view and not the copy; the copy is unaliased and
+ * dies at that op. New values are appended to `values`.
  */
 export function materializeLayouts(program: Program, values: TensorMeta[]): Program {
   const ops: ProgramOp[] = [];
@@ -31,7 +31,7 @@ export function materializeLayouts(program: Program, values: TensorMeta[]): Prog
 
 function needsCopy(op: OpRecord, index: number, meta: TensorMeta): boolean {
   if (op.layout === 'any' || op.kernel.kind === 'view') return false;
-  // A copy of the target would receive the write in its place.
+  // A copy of the target would receive the write instead of the target.
   if (op.inPlace && index === 0) return false;
   return operandUse(op, index) === 'data' && !isContiguousMeta(meta);
 }

@@ -38,7 +38,7 @@ export function split(joint: JointProgram): SplitPrograms {
   };
 }
 
-/** The skip set of forward: what backward reads, minus what it reads only for its shape. */
+/** Returns the skip set of forward: the values that backward reads, except those that it reads only for their shape. */
 function savedValues(
   backwardOps: readonly ProgramOp[],
   gradients: readonly ValueId[],

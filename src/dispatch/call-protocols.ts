@@ -11,7 +11,7 @@ import { type EntryDispatcher, type Fragments, isFragment } from './entry-dispat
 import { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint } from './resume-point.ts';
 
-/** Pool of records for calls without a break, as deep as calls were nested. */
+/** Pool of records for calls without a break, one per level of nested calls so far. */
 const unused: OwnedTensors[] = [];
 
 /** Runs an ordinary call. */
@@ -42,7 +42,7 @@ export function runToReturn(
   }
 }
 
-/** Runs an async function: at an `await` it returns control to JavaScript, with its frame as data. */
+/** Runs an async function. At an `await` it returns control to JavaScript and keeps its frame as data. */
 export async function runAsync(
   dispatcher: EntryDispatcher,
   start: ResumePoint,
@@ -82,7 +82,10 @@ export async function runAsync(
   }
 }
 
-/** Creates a generator object: the parameters are evaluated now, natively; the body runs as values are requested. */
+/**
+ * Creates a generator object. Its parameters are evaluated immediately, natively; its body runs as values are
+ * requested.
+ */
 export function generate(
   dispatcher: EntryDispatcher,
   frame: Frame,

@@ -22,7 +22,7 @@ export interface StaticReports {
   checked(): Promise<void>;
   /**
    * Resolves once the final memory plan of everything compiled so far is in force. Large programs start with a plan
-   * that is quick to make; predictions describe the plan in force.
+   * that is quick to make; predictions describe the current plan.
    */
   ready(): Promise<void>;
   /** Returns the compiled parts: trace, programs and plan of each. */
@@ -37,7 +37,7 @@ export type StaticModule<M extends Module> = M & Omit<StaticReports, keyof M>;
 
 type Capture = (fn: AnyFunction, options: ToStaticOptions) => StaticFunction<Callable>;
 
-/** Captures a target by the arguments of `toStatic`, whose decorators have a second and a third one. */
+/** Captures a target given the arguments of `toStatic`; as a decorator, it receives two or three. */
 export function captureTarget(
   capture: Capture,
   target: unknown,
@@ -86,7 +86,7 @@ export async function warmUp(
 
 const reports = ['explain', 'stats', 'checked', 'ready', 'programs'] as const;
 
-/** Replaces `forward` by its captured form, and adds the reports, hidden from code that enumerates the module. */
+/** Replaces `forward` by its captured form, and adds the reports as non-enumerable properties. */
 function captureModule(capture: Capture, module: Module, options: ToStaticOptions): Module {
   const captured = capture(module.forward, options);
   const hidden = { writable: true, configurable: true };

@@ -63,7 +63,7 @@ export class Captured implements StaticRecord {
   #cold: ColdCalls | null;
   /** Found at the first call: when a function is wrapped, its scope may not be initialized yet. */
   #code: CapturedCode | null | undefined;
-  /** The code, once nothing more has to be looked up, and the point of its first instruction. */
+  /** The code and the point of its first instruction, once no more lookups are needed. */
   #start: { readonly code: CapturedCode; readonly point: ResumePoint } | undefined;
 
   constructor(fn: AnyFunction, options: ToStaticOptions, earlier?: EarlierCalls) {
@@ -177,7 +177,7 @@ export class Captured implements StaticRecord {
     await this.#stats.checks?.settled();
   }
 
-  /** Resolves when the final plan of everything compiled is in force. */
+  /** Resolves when the final plans of everything compiled are used. */
   async ready(): Promise<void> {
     for (const point of this.#dispatcher.points) for (const entry of point.entries) entry.finish();
   }
@@ -212,7 +212,7 @@ export class Captured implements StaticRecord {
     return null;
   }
 
-  /** Returns the code with everything that a call needs; null for a function that can't be captured. */
+  /** Returns the code, complete for a call; null for a function that can't be captured. */
   #codeFor(receiver: unknown): CapturedCode | null {
     this.#code ??= this.#capture();
     return this.#code && this.#withHomeObject(this.#code, receiver);
@@ -242,7 +242,7 @@ export class Captured implements StaticRecord {
     });
   }
 
-  /** Warns, or returns what the next call throws. */
+  /** Warns, or returns the error that the next call throws. */
   #missBudget({ needed, count, isLast }: BudgetMissed): ArgumentError | null {
     const budget = this.#settings.compile.memory.budget!;
     const name = this.name || 'a function';
@@ -258,7 +258,7 @@ export class Captured implements StaticRecord {
       return null;
     }
     if (this.#settings.fallback === 'eager') {
-      // A long run would repeat itself: each warning tells of twice as many steps as the one before.
+      // Avoids repetition in a long run: each warning comes after twice as many steps as the previous one.
       if ((count & (count - 1)) === 0)
         warn(count === 2 ? step : `${step}, as ${count} steps have so far`);
       return null;

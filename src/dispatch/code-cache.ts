@@ -37,7 +37,7 @@ import { instantiate } from '../vm/machine/run-frames.ts';
 import { staticRecord } from './static-functions.ts';
 
 interface CodeOptions {
-  /** Values of the free variables, for functions whose scope is not available otherwise. */
+  /** Values of the free variables, for functions whose scope is not available in other ways. */
   readonly scope?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -58,7 +58,7 @@ export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode
   return found;
 }
 
-/** Opaque functions are not cached: other callers get their code. */
+/** Opaque functions are not cached: other callers use their code. */
 function called(fn: AnyFunction): CapturedCode | RejectedCode {
   const known = captured.get(fn);
   if (known) return known;
@@ -81,7 +81,7 @@ function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Rejecte
   const made = closureOf(fn);
   if (made)
     return refuseDriven(made.code) ?? { closure: made, boundThis: undefined, boundArgs: [] };
-  // A captured function inside another one becomes part of its graphs.
+  // A captured function called by another one becomes part of its graphs.
   const inner = staticRecord(fn);
   return inner ? codeOf(inner.fn, inner.options) : captureCode(fn, options);
 }
@@ -113,7 +113,7 @@ codeOf.privateOwner = privateOwnerOf;
 
 const privateMembers = new WeakMap<AnyFunction, Map<string, AnyFunction | undefined>>();
 
-/** Built once for each class: the class's own accessor is out of reach without an instance. */
+/** Built once for each class: the class's own accessor can't be reached without an instance. */
 function privateMemberOf(
   type: AnyFunction,
   name: string,
@@ -154,7 +154,7 @@ function findPrivateMember(
 }
 
 /**
- * Finds the home object by its owner; a method that was copied has another class in its source, and a private one no
+ * Finds the home object by its owner. A copied method has another class in its source, and a private method is no
  * property.
  */
 function homeObjectOf(method: AnyFunction, receiver: object): object | undefined {
@@ -176,7 +176,7 @@ function* chainFrom(receiver: object): Generator<object> {
   for (; object; object = Object.getPrototypeOf(object) as object | null) yield object;
 }
 
-/** Returns the class of a home object, if it is the one whose source declares the private name. */
+/** Returns the class of a home object if its source declares the private name. */
 function privateOwnerOf(home: object, name: string): AnyFunction | undefined {
   const type = classOf(home);
   const declares = (type ? membersOf(type) : []).some(
@@ -296,7 +296,7 @@ function loweredAgain(capture: CapturedFunction): Code {
   return code;
 }
 
-/** The function's scope, including private names if the capture reaches them. */
+/** Returns the function's scope, including private names if the capture can reach them. */
 function scopeOf({ scope, privateName }: CapturedFunction): Scope {
   if (!privateName) return scope;
   const known = new Map<string, PrivateAccess>();

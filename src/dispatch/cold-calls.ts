@@ -4,17 +4,17 @@ import type { CaptureSettings } from '../options/capture-settings.ts';
 import type { ToStaticOptions } from '../options/static-options.ts';
 
 /**
- * Rough milliseconds for compiling a function, once, and for each kernel that an eager call of it launches: what
- * training steps of 50 to 1,000 kernels take.
+ * Rough milliseconds for compiling a function, and for each kernel that an eager call of it launches, as measured for
+ * training steps of 50 to 1,000 kernels.
  */
 const [msPerFunction, msPerKernel] = [100, 0.5];
 
-/** The part of the time of its eager calls that compiling a function may take. */
+/** The share of the time of its eager calls that compiling a function may take. */
 const share = 0.1;
 
 /**
- * The calls of a function with `compile: 'hot'` that run eagerly. Whenever the calls end, compiling has cost at most
- * a tenth of their time.
+ * The calls of a function with `compile: 'hot'` that run eagerly. At any time, compiling has cost at most a tenth of
+ * the calls' time.
  */
 export class ColdCalls {
   #milliseconds = 0;
@@ -26,7 +26,7 @@ export class ColdCalls {
     return this.#milliseconds * share >= msPerFunction + msPerKernel * this.#kernels;
   }
 
-  /** Runs a call, and returns or throws what it does. */
+  /** Runs a call; returns or throws what it does. */
   run<T>(call: () => T): T {
     const { kernels } = events;
     const start = performance.now();
@@ -39,7 +39,7 @@ export class ColdCalls {
   }
 }
 
-/** Returns the eager calls of a function with `compile: 'hot'`; null for a function that compiles at once. */
+/** Returns the eager calls of a function with `compile: 'hot'`; null for a function that compiles immediately. */
 export function coldCallsOf(
   fn: AnyFunction,
   { compile }: ToStaticOptions,
@@ -53,7 +53,7 @@ export function keepsBudget({ memory, fallback }: CaptureSettings): boolean {
   return memory.budget !== null && fallback === 'error';
 }
 
-/** Whether a call has done its work when it returns: async functions and generators do it later. */
+/** Whether a call has finished when it returns: async functions and generators continue later. */
 function returnsAtEnd(fn: AnyFunction): boolean {
   return Object.getPrototypeOf(fn) === Function.prototype;
 }

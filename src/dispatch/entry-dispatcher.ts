@@ -26,7 +26,7 @@ import type { StepBudget } from './step-budget.ts';
 /** After this many traces without a graph, the function runs as ordinary JavaScript. */
 const graphlessLimit = 10;
 
-/** After this many small segments at one point in one call, the surrounding loop continues natively. */
+/** After this many small segments at one point in one call, the enclosing loop continues natively. */
 const fragmentLimit = 64;
 
 /** Segments of fewer ops than this are small. */
@@ -55,10 +55,10 @@ export type Fragments = Map<ResumePoint, number>;
 /** Called when code runs as ordinary JavaScript: records it, or throws. */
 type FallBack = (why: string, at: UserPosition | undefined) => void;
 
-/** Takes a call from entry to entry: a hit runs compiled code, a miss traces, a break runs one native instruction. */
+/** Moves a call from entry to entry: a hit runs compiled code, a miss traces, a break runs one native instruction. */
 export class EntryDispatcher {
   readonly points: ResumePoints;
-  /** Set once traces have found no graph: the function runs as it is. */
+  /** Set once traces have found no graph: the function then runs natively. */
   skipped = false;
   /** Whether the backend is asynchronous, so that `walkAsync` replaces `walk`. */
   readonly awaitsRuns: boolean;
@@ -91,7 +91,7 @@ export class EntryDispatcher {
     this.#budget?.begin();
   }
 
-  /** With a budget that several subgraphs share: the bytes of the current or last step. */
+  /** With a budget shared by several subgraphs: the bytes of the current or last step. */
   get stepBytes(): number | undefined {
     return this.#budget?.needed;
   }
@@ -149,7 +149,7 @@ export class EntryDispatcher {
     return known ?? this.#translate(point, frames);
   }
 
-  /** Runs as ordinary JavaScript if there is no program to run. */
+  /** Runs as ordinary JavaScript, as there is no program to run. */
   #eagerly(entry: Entry | undefined, frames: Frame[], owned: OwnedTensors): WalkOutcome {
     if (!entry) return this.natively(frames, owned);
     if (!entry.runsEagerly) return this.#runSmall(entry, frames, owned);
@@ -157,7 +157,7 @@ export class EntryDispatcher {
     return this.#explained(entry.result, frames, () => this.natively(frames, owned));
   }
 
-  /** Accounts for a run. `before`: the number of kernels counted before it. */
+  /** Records a finished run. `before`: the number of kernels counted before it. */
   #ended(
     entry: Entry,
     outcome: EntryOutcome | string,
@@ -178,7 +178,7 @@ export class EntryDispatcher {
   }
 
   /**
-   * Runs the call eagerly, so that an error has its position and reaches the user's handlers; else records the
+   * Runs the call eagerly if an error has to occur at its position and reach the user's handlers; otherwise records the
    * fallback.
    */
   #leaveToEager(
@@ -211,7 +211,7 @@ export class EntryDispatcher {
     if (outcome.kind === 'break') this.#stats.meetBreak(outcome.record);
   }
 
-  /** The point at which the walk continues. */
+  /** Returns the point at which the walk continues. */
   pointAfter(point: ResumePoint, { entry }: Break | Moved, frames: readonly Frame[]): ResumePoint {
     return entry ? point.after(entry, frames, this.points) : this.points.at(frames);
   }
@@ -243,7 +243,7 @@ export class EntryDispatcher {
       this.#fallBack(`${graphlessLimit} traces have found no tensor op`, undefined);
       this.skipped = true;
     }
-    // The trace knew none of the numbers that the run calls for.
+    // The trace didn't know the numbers that the run calls for.
     const isFor = found.result.called.length === 0 || found.find(frames) !== undefined;
     return isFor ? found : undefined;
   }
@@ -263,7 +263,7 @@ export class EntryDispatcher {
     return returns;
   }
 
-  /** Sizes that haven't recurred so far run eagerly; warns the user once. */
+  /** Runs sizes eagerly that haven't recurred so far, and warns the user once. */
   #reportPassing(point: ResumePoint, frames: readonly Frame[]): undefined {
     if (point.isPassed) return;
     point.isPassed = true;
@@ -273,7 +273,7 @@ export class EntryDispatcher {
   }
 
   #runNatively(point: ResumePoint, frames: readonly Frame[], why: string): undefined {
-    // Throws if nothing may run natively, at this and every later call.
+    // If nothing may run natively, throws at this and every later call.
     this.#reportNative(frames, why);
     point.native = why;
   }
@@ -319,10 +319,10 @@ export class EntryDispatcher {
   natively(frames: readonly Frame[], owned: OwnedTensors): WalkOutcome {
     const { value } = this.finish(frames, owned);
     if (!Suspended.is(value)) return { kind: 'return', value };
-    // The callees of an async function have returned: the outermost frame is waiting.
+    // The callees of an async function have returned; only the outermost frame is suspended.
     const frame = frames[0]!;
     const instruction = frame.closure.code.instructions[frame.pc]!;
-    // Nothing reads the register afterwards, so the machine need not have saved it.
+    // Nothing reads the register after this, so the machine may not have saved it.
     if (instruction.op === 'await' || instruction.op === 'yield') {
       frame.registers[instruction.src] = value.value;
     }
@@ -342,7 +342,7 @@ export class EntryDispatcher {
 const onlyThrows = ({ result: { outcome } }: Entry): boolean =>
   outcome.kind === 'break' && outcome.onlyThrows === true;
 
-/** Whether execution ended in a break after a small segment. */
+/** Whether execution reached a break after a small segment. */
 export function isFragment({ entry }: Break | Moved): boolean {
   const ops = entry?.subgraph ? entry.part.stages!.forward.ops.length : 0;
   return ops > 0 && ops < fragmentOps;
@@ -362,7 +362,7 @@ function runPlain(
   }
 }
 
-/** The innermost position in the user's code: a builtin may be written in JavaScript of this package. */
+/** Returns the innermost position in the user's code: a builtin may be implemented in JavaScript by this package. */
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {
   const frame = frames.findLast(({ closure }) => !ownPartOfFile(closure.code.source.file));
   if (!frame) return undefined;

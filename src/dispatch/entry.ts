@@ -42,7 +42,7 @@ export interface GuardedEntry {
 const bytesPerOp = 5 * 2 ** 10;
 const bytesPerEntry = 32 * 2 ** 10;
 
-/** One compiled path through the code from an entry point: guards, program, and what is made of its results. */
+/** One compiled path through the code from an entry point: guards, program, and how its results are used. */
 export class Entry {
   readonly guards: GuardSet;
   readonly part: CompiledPart;
@@ -54,7 +54,7 @@ export class Entry {
   readonly #called: readonly CalledNumber[];
   /** The scalar inputs of the current run. */
   readonly #scalars: number[];
-  /** Readers of the inputs that the program writes in place. */
+  /** Readers of inputs that the program writes in place. */
   readonly #written: readonly Reader[];
   readonly #donation: ReturnType<typeof compileDonation>;
   /** Peak bytes allocated during the last run. */
@@ -69,7 +69,7 @@ export class Entry {
   readonly #lost: ReturnType<typeof losingOutputs> | undefined;
   /** Whether eager execution throws on this path, so that the call runs eagerly. */
   readonly runsEagerly: boolean;
-  /** It has one set of sizes, and runs whenever its guards hold. */
+  /** The entry is for one set of sizes, and runs whenever its guards hold. */
   readonly declines = false;
   readonly #giveBackUnchosen: ReturnType<typeof compileUnchosen>;
   readonly #lasting: readonly number[];
@@ -78,7 +78,7 @@ export class Entry {
 
   /**
    * `donate`: inputs that die with the call are donated to the program, or freed before it if no op reads them.
-   * `shared`: guards that were checked before the entry's own, once for entries of all sizes.
+   * `shared`: guards that are checked before the entry's own, once for all sizes.
    */
   constructor(
     part: CompiledPart,
@@ -122,7 +122,7 @@ export class Entry {
     return this.result;
   }
 
-  /** Makes the final plans of everything that has run. */
+  /** Makes the final plans of everything that has run so far. */
   finish(): void {
     this.subgraph?.finish();
   }
@@ -143,7 +143,7 @@ export class Entry {
     return this.guards.holds(frames) ? this : undefined;
   }
 
-  /** Whether it writes to pre-existing tensors, or can be rejected in the middle of a loop or check. */
+  /** Whether the entry writes to pre-existing tensors, or may stop at an iteration of a loop or at a check. */
   get mayStop(): boolean {
     return this.#written.length > 0 || this.subgraph?.holdsLines === true;
   }
@@ -154,7 +154,7 @@ export class Entry {
     return this.#written.map((read) => read(frames) as Tensor);
   }
 
-  /** Like `#runMeasured`, after freeing inputs that no op reads. */
+  /** Like `#runMeasured`, but first frees inputs that no op reads. */
   #runAfterDisposal(
     subgraph: SubgraphVariants,
     inputs: readonly Tensor[],
@@ -204,7 +204,7 @@ export class Entry {
     }
   }
 
-  /** Records the peak of a run that began with `before` bytes; `peak` is that of the device until then. */
+  /** Records the peak of a run that began with `before` bytes; `peak` is the device's peak until then. */
   #noteRun(subgraph: SubgraphVariants, before: number, peak: number): void {
     const { record } = this.part;
     const { counter } = subgraph.device.allocator;
@@ -216,7 +216,10 @@ export class Entry {
     if (peak > counter.peakAllocated) counter.peakAllocated = peak;
   }
 
-  /** Both with an asynchronous backend. Memory of other code counts meanwhile, and decisions are not recorded. */
+  /**
+   * Runs and records with an asynchronous backend. Memory of other code counts meanwhile, and decisions are not
+   * recorded.
+   */
   async #runAwaited(
     subgraph: SubgraphVariants,
     inputs: readonly Tensor[],
@@ -257,8 +260,8 @@ export class Entry {
   }
 
   /**
-   * Runs the entry, whose guards must hold. Returns undefined if two inputs share memory, which is left to eager
-   * execution. `owned`: tensors that only the frames hold; dead ones are freed.
+   * Runs the entry, whose guards must hold. Returns undefined if two inputs share memory: the call then runs eagerly.
+   * `owned`: tensors that only the frames reference; dead ones are freed.
    */
   run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome | undefined {
     const inputs = this.#read(frames);
@@ -288,7 +291,7 @@ export class Entry {
     return this.#leave(frames, owned, inputs, holders, outputs);
   }
 
-  /** The inputs that the run may take over, as a bit set. */
+  /** Returns the inputs that are donated to the run, as a bit set. */
   #donated(inputs: readonly Tensor[], frames: readonly Frame[], owned: OwnedTensors): number {
     return this.#donation && owned.isUsed && !owned.isEmpty
       ? this.#donation(inputs, frames, owned)
@@ -314,7 +317,7 @@ export class Entry {
     return inputs;
   }
 
-  /** Calls `Math.random()` and the clock: the calls before the run, or those after it. */
+  /** Calls `Math.random()` and the clock: the calls before the run, or the calls after it. */
   #call(frames: readonly Frame[], after: boolean): void {
     for (let i = 0; i < this.#called.length; i++) {
       const call = this.#called[i]!;
@@ -322,7 +325,7 @@ export class Entry {
     }
   }
 
-  /** The holders of inputs that only the frames hold, before a run takes the memory of donated ones. */
+  /** Returns the holders of inputs that only the frames reference, before a run reuses donated memory. */
   #ownHolders(inputs: readonly Tensor[], owned: OwnedTensors): (Holder | null)[] | null {
     const keeps = this.subgraph !== null && owned.isUsed && !owned.isEmpty && gradEnabled();
     return keeps ? inputs.map((each) => (owned.has(each) ? each.holder : null)) : null;
@@ -351,7 +354,7 @@ export class Entry {
     };
     this.#giveBackUnchosen?.(values);
     this.#make?.(values);
-    // Everything is read before anything changes.
+    // All reads come before any change.
     const follows = !this.#returns || (owned.isUsed && !owned.followsNothing);
     const captured = follows ? this.#made.captured(values) : nothing;
     const applyEffects = this.#effects?.(values, owned);
@@ -373,7 +376,7 @@ export class Entry {
 
 const nothing: readonly Tensor[] = [];
 
-/** Outputs that are not numbers; empty without lists, whose elements may be among them. */
+/** Returns outputs that are not numbers; empty without lists, whose elements may be among these outputs. */
 function lastingOutputs({ program, makes, reads }: TraceResult): readonly number[] {
   if (!makes.some(({ kind }) => kind === 'list')) return [];
   return program.outputs.flatMap((_, i) => (reads.includes(i) ? [] : [i]));
@@ -381,7 +384,7 @@ function lastingOutputs({ program, makes, reads }: TraceResult): readonly number
 
 let calls = 0;
 
-/** Marks the start and end of a subgraph's run in the event stream, so that a log shows it. */
+/** Records the start and end of a subgraph's run as events, so that a log shows it. */
 function runMarked(
   subgraph: SubgraphVariants,
   inputs: readonly Tensor[],

@@ -50,13 +50,10 @@ const regionPhases: RegionPhases = {
   differentiate: differentiateRegion,
 };
 
-/**
- * With this many entries at one point, the guarded facts change with every call: only recurring states are
- * translated.
- */
+/** With this many entries at one point, the guarded facts change with every call: only recurring states are traced. */
 const recompileLimit = 8;
 
-/** The limit of entries if an `inputSpec` leaves sizes open: some functions need a trace for each size. */
+/** The limit of entries if an `inputSpec` leaves sizes open: a function may need a trace for each size. */
 const openSizesLimit = 64;
 
 /** After this many entries at one point, numbers that came out of a break are no longer constants. */
@@ -75,10 +72,10 @@ export class FrameCompiler {
   readonly #settings: StaticSettings;
   readonly #stats: StatsCounter;
   readonly #checks: CheckCounter;
-  /** Null where no run is checked. */
+  /** Null if runs are not checked. */
   readonly checks: CheckCounter | null;
   readonly #partOf = new WeakMap<Candidate, CompiledPart>();
-  /** Limits attempts to trace the function as one program if it doesn't have to be one. */
+  /** Limits attempts to trace the function as one program when breaks are allowed. */
   readonly #pathBudget: PathBudget;
   readonly lengths = new LengthsTraced();
 
@@ -92,15 +89,13 @@ export class FrameCompiler {
     if (settings.check > 0) poisoning.active = true;
   }
 
-  /**
-   * Whether the guarded facts have changed so often that the point is translated only for recurring kinds of calls.
-   */
+  /** Whether the guarded facts change so often that only recurring states are traced at the point. */
   isCrowded(point: ResumePoint): boolean {
     const limit = point.history.bounds.size > 0 ? openSizesLimit : recompileLimit;
     return point.size >= limit;
   }
 
-  /** If false, calls that fit no entry are always translated, since nothing may run eagerly. */
+  /** If false, nothing may run eagerly: calls that fit no entry are always traced. */
   get mayFallBack(): boolean {
     return !this.#settings.fullGraph;
   }
@@ -110,7 +105,7 @@ export class FrameCompiler {
     return this.#settings.compile.backend?.isAsync === true;
   }
 
-  /** Removes entries that have not been used for long, if all of the point's entries take too much memory. */
+  /** Evicts entries that have not been used recently if all entries of the point take too much memory. */
   makeRoom(point: ResumePoint): void {
     for (const removed of point.makeRoom()) {
       const index = this.parts.indexOf(this.#partOf.get(removed)!);
@@ -141,7 +136,7 @@ export class FrameCompiler {
     }
   }
 
-  /** Adds the user's lines to an error of a run, if the function has to be one program. */
+  /** Adds the user's lines to an error of a run if the function has to be one program. */
   addUserLines(error: unknown, { sources }: TraceResult, frames: readonly Frame[]): void {
     if (!this.#settings.fullGraph) return;
     const captured = frames.flatMap(({ closure: { code }, pc }) => {
@@ -151,7 +146,7 @@ export class FrameCompiler {
     addUserLines(error, sources, captured.reverse());
   }
 
-  /** Where an earlier process may have stored the trace of the call. */
+  /** Returns where an earlier process may have stored the trace of the call. */
   #storedAt({ history }: ResumePoint, frames: readonly Frame[]): StoredTrace | undefined {
     const settings = this.#settings;
     return settings.traces?.at({ frames, codeOf: this.#codeOf, history, settings });
@@ -286,7 +281,7 @@ export class FrameCompiler {
     if (stages?.isKnown) this.#stats.knownPlans++;
   }
 
-  /** The plan that was made, and the better one that replaces it once it is hot. */
+  /** Combines the current plan and the better one that replaces it once the subgraph is hot. */
   #inForce(
     result: TraceResult,
     stages: SubgraphStages,
@@ -312,7 +307,7 @@ function* mapped<A, B>(steps: Steps<A>, map: (result: A) => B): Steps<B> {
   return map(yield* steps);
 }
 
-/** Returns the description of an entry, with the stages of the plan in force. */
+/** Returns the description of an entry, with the stages of the current plan. */
 function partOf(
   trace: TraceResult,
   { stages, record, tooSmall }: Pick<CompiledPart, 'stages' | 'record' | 'tooSmall'>,
@@ -342,7 +337,7 @@ interface CompiledOps {
   readonly stages: SubgraphStages | null;
 }
 
-/** Phases 4 to 7; null if it depends on the path whether a value that backward needs is overwritten. */
+/** Runs phases 4 to 7; null if only some paths overwrite a value that backward needs. */
 function compileOps(result: TraceResult, options: CompileOptions): CompiledOps | null {
   const { program } = result;
   const writes = program.ops.some((op) => writtenOperands(op).length > 0);
@@ -364,8 +359,8 @@ function compileOps(result: TraceResult, options: CompileOptions): CompiledOps |
 }
 
 /**
- * Indices of the inputs whose data is saved for backward, also by branches and loops, or read after a write,
- * possibly by a backward inside the program, whose ops look like any others.
+ * Returns the indices of inputs that gradients read: their data is saved for backward, also by branches and loops, or
+ * read after a write. A backward inside the program looks like any other op, so every such read counts.
  */
 function readByGradients(
   { inputs, ops }: Program,
@@ -391,7 +386,7 @@ function readByGradients(
   return inputs.flatMap((id, i) => (read.has(id) ? [i] : []));
 }
 
-/** The operands of a branch or loop that its own backward reads. */
+/** Returns the operands of a branch or loop that its own backward reads. */
 function readByBackwardOf({ inputs, regions = [] }: ProgramOp): readonly ValueId[] {
   return regions.flatMap(({ joint, program }) => {
     const first = inputs.length - program.inputs.length;

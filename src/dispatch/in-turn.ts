@@ -1,8 +1,8 @@
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs the work after all earlier work. An awaited graph reads state before it runs and changes state afterwards:
- * the changes of another call in between would be lost.
+ * Runs the work after all earlier work. An awaited graph reads state before it runs and changes state after it: the
+ * changes of a call in between would be lost.
  */
 export function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const own = last.then(work);

@@ -1,10 +1,10 @@
 import { formatPosition } from '../../runtime/errors/position.ts';
 import type { PerLengthRecord } from '../stats.ts';
 
-/** The number of lengths that usually need traces of their own: the first ones. */
+/** The first lengths usually need separate traces: this many are not reported. */
 const firstLengths = 3;
 
-/** Counts the traces that hold for one length of an array, by the code that makes them so. */
+/** Counts the traces that hold for one length of an array, by the code that depends on the length. */
 export class LengthsTraced {
   readonly #found = new Map<string, { readonly record: PerLengthRecord; readonly count: number }>();
 
@@ -13,7 +13,7 @@ export class LengthsTraced {
     for (const { at, why } of records) {
       const key = at ? formatPosition(at) : '';
       const count = (this.#found.get(key)?.count ?? 0) + 1;
-      // The first lengths may have reasons of their own.
+      // The first lengths may have different reasons.
       this.#found.set(key, { record: { ...(at && { at }), why }, count });
     }
     return this.#often;
@@ -25,7 +25,7 @@ export class LengthsTraced {
     );
   }
 
-  /** Why calls keep coming that none of many entries fits; undefined if lengths are not the reason. */
+  /** Explains why new calls keep fitting none of many entries; undefined if lengths are not the reason. */
   get cause(): string | undefined {
     const [first] = this.#often;
     if (!first) return undefined;

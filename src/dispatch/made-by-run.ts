@@ -5,7 +5,7 @@ import { storedOutputs } from './materialize/apply-effects.ts';
 import { compileRecipe, type RecipeReader, type RunValues } from './materialize/materialize.ts';
 import type { Made } from './ownership/owned-tensors.ts';
 
-/** Finds the objects made by a run that only the frames hold afterwards. */
+/** Finds the objects created by a run that only the frames reference after it. */
 export class MadeByRun {
   readonly #containers: readonly number[];
   readonly #captured: readonly RecipeReader[];
@@ -25,7 +25,9 @@ export class MadeByRun {
     this.#stored = storedOutputs(effects);
   }
 
-  /** Values held by iterators, generators and similar objects, which must be read before effects change them. */
+  /**
+   * Returns values referenced by iterators, generators and similar objects; must be called before effects change these.
+   */
   captured(values: RunValues): readonly unknown[] {
     return this.#captured.length === 0 ? nothing : this.#captured.map((read) => read(values));
   }

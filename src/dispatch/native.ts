@@ -20,8 +20,8 @@ import { positionOf, step } from '../vm/machine/run-frames.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 
 /**
- * Runs the innermost frame's instruction, which is not a return. A throw continues at the innermost handler, and
- * the frames above it are popped.
+ * Runs the instruction of the innermost frame, which must not be a return. A throw continues at the innermost handler
+ * and pops the frames above it.
  */
 export function stepNatively(
   frames: Frame[],
@@ -58,7 +58,7 @@ export function stepTo(
 ): void {
   const depth = frames.length;
   const frame = frames[depth - 1]!;
-  // At least once: a loop may break where it began.
+  // Runs at least one instruction: a loop may break where it began.
   do stepNatively(frames, owned, keepsNoOperand);
   while (frames.length === depth && frame.pc !== pc && !endsHere(frame));
 }
@@ -80,7 +80,7 @@ export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): u
           return runToEnd(stack);
         } catch (error) {
           showCapturedFrames(error, stack, true);
-          // The machine has already looked for a handler in its own frame.
+          // The machine has already searched its own frame for a handler.
           if (!unwindTo(stack, stack.length - 1, error)) throw error;
         }
       }
@@ -100,13 +100,10 @@ function runToEnd(stack: Frame[]): unknown {
   }
 }
 
-/**
- * Whether nothing but the caller holds a call's operands afterwards; a tensor that it returns is new, or an
- * operand.
- */
+/** Whether only the caller references a call's operands afterwards: the call returns a new tensor or an operand. */
 type KeepsNoOperand = (callee: unknown) => boolean;
 
-/** A call that keeps none of its operands, before it is made. */
+/** The state before a call that keeps none of its operands. */
 interface TensorCall {
   readonly pc: Pc;
   readonly result: Reg;
@@ -125,7 +122,7 @@ function tensorCall(frame: Frame, keepsNoOperand: KeepsNoOperand): TensorCall | 
   return { pc, result, before: registers[result], operands: new Set<unknown>(tensorsIn(operands)) };
 }
 
-/** Whether `tensorsIn` runs no getter or trap of the user's. Elements of arrays are none. */
+/** Whether `tensorsIn` runs no getter or trap of the user. Array elements have none. */
 function isReadPlainly(value: unknown, seen?: Set<unknown>): boolean {
   if (typeof value !== 'object' || value === null || seen?.has(value)) return true;
   if (isProxy(value)) return false;
@@ -146,8 +143,8 @@ function escapeOperands(frame: Frame, owned: OwnedTensors): void {
 }
 
 /**
- * The frames own tensors that the call created, unless it passed them through; operands that it was the last to
- * read are freed.
+ * Makes the frames own tensors that the call created, unless it only passed them through, and frees operands whose last
+ * use it was.
  */
 function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors): void {
   const frame = frames[frames.length - 1]!;

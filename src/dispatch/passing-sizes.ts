@@ -6,7 +6,7 @@ const compiledAtOnce = 256;
 /** Later sets of sizes are compiled at this visit. */
 const visitsWanted = 2;
 
-/** The visit at which a set of sizes is compiled again whose program was dropped to save memory. */
+/** The visit at which a set of sizes whose program was evicted is compiled again. */
 const visitsWantedAgain = 16;
 
 /** The most sets of sizes to remember. */
@@ -18,14 +18,14 @@ interface Visits {
 }
 
 /**
- * Tells recurring sizes from sizes that occur once, like the lengths of an ever-growing cache. Compiling a program
- * takes as long as many eager calls, so sizes that don't recur run eagerly.
+ * Distinguishes recurring sizes from sizes that occur once, like the lengths of an ever-growing cache. Compiling a
+ * program takes as long as many eager calls, so sizes that don't recur run eagerly.
  */
 export class PassingSizes<K extends string | number> {
   readonly #visits = new RecentlyUsed<K, Visits>(mostRemembered);
   #compiled = 0;
 
-  /** Counts a call with sizes that have no program; true once they are worth one. */
+  /** Counts a call with sizes that have no program; returns true once they are worth compiling. */
   isWorthCompiling(key: K): boolean {
     if (this.#compiled < compiledAtOnce) {
       this.#compiled++;

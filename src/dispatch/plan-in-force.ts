@@ -10,13 +10,13 @@ import type { SavedInput } from './ownership/saved-views.ts';
 export interface ReadySubgraph {
   readonly stages: SubgraphStages;
   readonly subgraph: Subgraph;
-  /** Inputs that its backward keeps, and could keep copies of. */
+  /** Inputs that its backward keeps, but could keep copies of instead. */
   readonly savedInputs: readonly SavedInput[];
 }
 
 /**
- * Runs of a first plan before work on the final one begins. The search takes as long as some tens of runs: for a
- * script of fifty steps it would never pay off.
+ * Runs of a first plan before work on the final one begins. The search takes as long as dozens of runs, which never
+ * pays off in a script of fifty steps.
  */
 const hotRuns = 64;
 
@@ -26,7 +26,7 @@ const hotRuns = 64;
  */
 const [smallOps, smallOpsOnGpu] = [8, 100];
 
-/** How a program is compiled before it has proved hot. */
+/** Returns the options by which a program is compiled before it is hot. */
 export function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOptions {
   const { program } = wanted;
   const { ops, values } = program;
@@ -40,15 +40,15 @@ export function firstOptions(wanted: TraceResult, options: CompileOptions): Comp
     savedDtype !== null ||
     offload !== null ||
     !(order || simplify || slices) ||
-    // With its searches known, the final plan is ready just as soon.
+    // With known searches, the final plan is ready just as soon.
     hasKnownChoices({ program, wanted, options, donated: [] });
   return isFinal ? options : { ...options, tier: 'first' };
 }
 
 /**
- * The plan by which a subgraph runs: the first plan, which is ready soon, until the final one is made. Work on the
- * final plan begins when the subgraph is hot and advances by one step before each run. No bit of any result depends
- * on the plan, and which plan is in force depends only on the number of runs.
+ * The current plan of a subgraph: the first plan, which is ready soon, until the final one is made. Work on the final
+ * plan begins when the subgraph is hot and advances by one step before each run. Results don't depend on the plan, and
+ * the current plan depends only on the number of runs.
  */
 export class PlanInForce {
   ready: ReadySubgraph;
@@ -63,7 +63,7 @@ export class PlanInForce {
     this.#better = better;
   }
 
-  /** Returns the plan for a run that begins now. */
+  /** Returns the plan for the run that is about to begin. */
   next(): ReadySubgraph {
     if (this.#better !== null && ++this.#runs > hotRuns) {
       const { done, value } = this.#better.next();

@@ -10,31 +10,31 @@ import type { Entry } from './entry.ts';
 import { ReturningStates } from './returning-states.ts';
 import type { SizedEntries } from './sized-entries.ts';
 
-/** One trace, compiled for its own sizes or for several. */
+/** One trace, compiled for a single set of sizes or for several. */
 export type Candidate = Entry | SizedEntries;
 
-/** The estimated bytes of host memory that the entries of one point may take. */
+/** The estimated bytes of JavaScript memory that the entries of one point may take. */
 const mostBytes = 128 * 2 ** 20;
-/** At least this many are kept. */
+/** At least this many entries are kept. */
 const fewest = 16;
 
 /** A stack of instructions where execution may continue, with the entries compiled for it so far. */
 export class ResumePoint {
   readonly history: NumberHistory;
-  /** In the order in which they were last found after another one, oldest first. */
+  /** Ordered by when they were last found after another entry, oldest first. */
   readonly #entries = new Set<Candidate>();
   readonly #states = new ReturningStates();
   /** The entry whose guards held last. */
   #last: Candidate | undefined;
   #dispatch: Dispatch<Candidate> | undefined;
   readonly #next = new WeakMap<Entry, Map<Pc, ResumePoint>>();
-  /** Why no more entries are compiled here and execution continues natively; null if they are. */
+  /** Why no more entries are compiled here and execution continues natively; null if entries may be compiled. */
   native: string | null = null;
-  /** Whether the user has been told that these calls differ each time and fit no entry. */
+  /** Whether the user was warned that these calls keep changing and fit no entry. */
   isCrowded = false;
-  /** Whether the user has been told that new sizes keep coming. */
+  /** Whether the user was warned that sizes don't recur. */
   isPassed = false;
-  /** A trace may fit the call that found no entry: its sizes are compiled once they recur. */
+  /** Whether a trace may fit the call that found no entry: its sizes are compiled once they recur. */
   declines = false;
 
   constructor(dynamic: Dynamic, bounds: ShapeBounds) {
@@ -56,7 +56,7 @@ export class ResumePoint {
     this.#dispatch = undefined;
   }
 
-  /** Removes the entries that have gone longest without use, if all take too much memory. */
+  /** Evicts the least recently used entries if all take too much memory. */
   makeRoom(): Candidate[] {
     let bytes = 0;
     for (const entry of this.#entries) bytes += entry.bytes;
@@ -71,18 +71,16 @@ export class ResumePoint {
     return removed;
   }
 
-  /**
-   * Whether the call's state has recurred often enough to be translated, although many entries exist and none fits.
-   */
+  /** Whether the call's state has recurred often enough to be traced, although none of many entries fits. */
   returns(frames: readonly Frame[]): boolean {
     const states = this.#states;
     if (states.isEmpty) this.#distinguish(frames);
     if (!states.visit(frames, this.#entries.size)) return false;
-    // If the state doesn't distinguish the call from its entry, inspects it more closely.
+    // If the state doesn't distinguish the call from its entry, inspects more guards.
     return !this.#distinguish(frames);
   }
 
-  /** Whether some guard rejected an entry that it has not rejected for an earlier call. */
+  /** Whether a guard rejected an entry that it has not rejected for an earlier call. */
   #distinguish(frames: readonly Frame[]): boolean {
     let isNew = false;
     for (const { guards } of this.#entries) {
@@ -111,7 +109,7 @@ export class ResumePoint {
     return undefined;
   }
 
-  /** Notes the booleans and comparisons for which no entry fits. */
+  /** Records the booleans and comparisons for which no entry fits. */
   noteChanges(frames: readonly Frame[]): void {
     for (const { guards } of this.#entries) {
       for (const guard of guards.failing(frames)) {
@@ -141,7 +139,7 @@ export class ResumePoint {
       this.#next.set(entry, byPc);
     }
     const { outcome } = entry.result;
-    // A throw popped frames: rare, so looked up by the whole stack.
+    // A throw popped frames. This is rare, so the point is looked up by the whole stack.
     if (outcome.kind === 'break' && frames.length !== outcome.frames.length) {
       return points.at(frames);
     }
@@ -156,8 +154,8 @@ export class ResumePoint {
 }
 
 /**
- * All resume points of one captured function, by the code and pc of every frame and by their closures: two
- * functions created at one position in the source share code, but not variables.
+ * All resume points of one captured function, by the code and pc of every frame and by their closures: functions
+ * created at one position in the source share code, but not variables.
  */
 export class ResumePoints {
   readonly #points = new Map<string, ResumePoint>();

@@ -6,7 +6,7 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 /** The most states to remember. */
 const mostStates = 4096;
 
-/** With this many entries per visit required of a state, translation stays a small part of the work. */
+/** Each visit required of a state allows this many entries, so that tracing remains a small part of the work. */
 const entriesPerVisit = 4;
 
 interface Visits {
@@ -14,9 +14,9 @@ interface Visits {
 }
 
 /**
- * The states in which calls reached a point whose many entries didn't fit. A state is what the failing guards
- * check: the length of a list, the keys of a map. A recurring state, like the lengths of a cache that restart with
- * each sequence, is worth an entry of its own; one that never recurs is left to eager execution.
+ * The states of calls that reached a point and fit none of its many entries. A state is what the failing guards check:
+ * the length of a list, the keys of a map. A recurring state, like the lengths of a cache that restart with each
+ * sequence, is worth an entry; others run eagerly.
  */
 export class ReturningStates {
   readonly #telling = new Map<string, (frames: readonly Frame[]) => string>();
@@ -26,7 +26,7 @@ export class ReturningStates {
     return this.#telling.size === 0;
   }
 
-  /** Records that `guard` rejected an entry for a call. True if no guard on the same value has done so before. */
+  /** Records that `guard` rejected an entry for a call. Returns true if no earlier guard on the same value did. */
   add(guard: Guard): boolean {
     const key = stateKey(guard);
     if (this.#telling.has(key)) return false;
@@ -35,7 +35,7 @@ export class ReturningStates {
     return true;
   }
 
-  /** Counts a call in its state; true once the state has recurred often enough for one more entry. */
+  /** Counts a call in its state; returns true once the state has recurred often enough for another entry. */
   visit(frames: readonly Frame[], entries: number): boolean {
     let state = '';
     for (const read of this.#telling.values()) state += `${read(frames)};`;

@@ -1,4 +1,4 @@
-/** Runs of entries that may write or stop midway, and why a program leaves a call to eager execution. */
+/** Runs entries that may write or stop midway, and reports why a program leaves a call to eager execution. */
 
 import { holdingLines } from '../../runtime/run-program/control/lines.ts';
 import { isRefused } from '../../runtime/run-program/refused.ts';
@@ -11,7 +11,7 @@ export const oneMemory = 'two inputs of the program are views of one memory, whi
 export const refusedBecause = ({ message }: Error): string =>
   `a check or an op of the program rejected its values (${message.split('\n')[0]})`;
 
-/** Runs the entry. Returns text if the program can't run the call, which leaves the user's state unchanged. */
+/** Runs the entry. Returns the reason if the program can't run the call; the user's state is then unchanged. */
 export function runOrFail(
   entry: Entry,
   frames: readonly Frame[],
@@ -45,7 +45,7 @@ export async function runAwaited(
   }
 }
 
-/** The versions of the memory that an entry writes, before its run. */
+/** Records the versions of the memory that an entry writes, before its run. */
 function writtenVersions(entry: Entry, frames: readonly Frame[]) {
   const holders = entry.writes(frames).map((tensor) => tensor.holderFor('a captured function'));
   const versions = holders.map((holder) => holder.version);

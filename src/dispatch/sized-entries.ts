@@ -8,14 +8,14 @@ import type { Entry, GuardedEntry } from './entry.ts';
 import { PassingSizes } from './passing-sizes.ts';
 
 /**
- * The estimated bytes of host memory that the entries of one trace may take; the least recently used one is
- * dropped, and compiled again when its sizes recur.
+ * The estimated bytes of JavaScript memory that the entries of one trace may take. Beyond it, the least recently used
+ * entry is evicted; its sizes are compiled again when they recur.
  */
 const mostBytes = 128 * 2 ** 20;
-/** At least this many are kept. */
+/** At least this many entries are kept. */
 const fewest = 16;
 
-/** Compiles the program for some sizes, given the guards on them. */
+/** Compiles the program for one set of sizes, given the guards on them. */
 type CompileSized = (result: TraceResult, sizes: readonly Guard[]) => Entry | null;
 
 /** An entry and its sizes; null if the trace doesn't fit them. */
@@ -37,7 +37,7 @@ export class SizedEntries {
 
   /** Null if all sizes are compiled, since nothing may run eagerly. */
   readonly #passing: PassingSizes<string | number> | null;
-  /** The last call's sizes are not compiled although the trace may fit them: they have not recurred so far. */
+  /** Whether the last call's sizes are not compiled although the trace may fit them: they have not recurred so far. */
   declines = false;
 
   readonly names: SourceNames;
@@ -93,7 +93,7 @@ export class SizedEntries {
     return entry;
   }
 
-  /** Makes the final plans of everything that has run. */
+  /** Makes the final plans of everything that has run so far. */
   finish(): void {
     for (const { entry } of this.#entries.values()) entry?.finish();
   }
@@ -103,7 +103,7 @@ export class SizedEntries {
     return this.#entries.weight;
   }
 
-  /** The trace, for replaying it with sizes that no call has had. */
+  /** The trace, to be replayed with sizes that no call has had. */
   get resized(): Resized {
     return this.#resized;
   }
@@ -126,7 +126,7 @@ export class SizedEntries {
 
 const bytesOf = ({ entry }: Sized): number => entry?.bytes ?? 0;
 
-/** Returns the trace with guards on the sizes for which it can be replayed: it doesn't fit others. */
+/** Returns the trace with guards on the sizes for which it can be replayed: it fits no others. */
 export function withOwnSizes(result: TraceResult, frames: readonly Frame[]): TraceResult {
   if (!result.resized) return result;
   const guards = result.resized.keys.map((source): Guard => {

@@ -2,7 +2,7 @@ import type { AnyFunction } from '../1-capture/script/route.ts';
 import type { ToStaticOptions } from '../options/static-options.ts';
 import type { Captured } from './captured-function.ts';
 
-/** The record of a function that `toStatic` has returned. */
+/** The record of a function that `toStatic` returned. */
 export interface StaticRecord {
   /** The user's function. */
   readonly fn: AnyFunction;
@@ -12,15 +12,15 @@ export interface StaticRecord {
   /** Null before the compiler is loaded. */
   readonly captured: Captured | null;
   /**
-   * Compiles what a call with these arguments would run, up to its first graph break, without running it. Throws
-   * what tracing throws, and ArgumentError for a generator function.
+   * Compiles what a call with these arguments would run, up to its first graph break, without running it. Throws the
+   * errors of tracing, and ArgumentError for a generator function.
    */
   warmUp(thisValue: unknown, args: readonly unknown[]): Promise<void>;
 }
 
 const records = new WeakMap<AnyFunction, StaticRecord>();
 
-/** Registers `record` as that of `run`, the function that the user calls. */
+/** Registers the record of `run`, the function that the user calls. */
 export function registerStatic(run: AnyFunction, record: StaticRecord): void {
   record.wrapper = run;
   records.set(run, record);

@@ -3,41 +3,44 @@ import { warn } from '../explain/warn-once.ts';
 import type { ReadySubgraph } from './plan-in-force.ts';
 
 /**
- * Exchange rates between bytes and arithmetic: from high, where nearly everything that backward reads is kept, to
- * zero, where everything possible is recomputed. Level 0 comes before the first rate: nothing is recomputed.
+ * Exchange rates between bytes and arithmetic: from high, where nearly everything that backward reads is kept, to zero,
+ * where everything possible is recomputed. Level 0 precedes the first rate: nothing is recomputed.
  */
 const rates = [...Array.from({ length: 9 }, (_, i) => 4 ** (1 - i)), 0];
 
-/** The share of the budget left free: gradients waiting for others are in no plan. */
+/** The share of the budget to leave free: no plan includes gradients that wait for others. */
 const margin = 0.02;
 
 /** A subgraph whose backward can recompute some of forward. */
 export interface Recomputing {
   readonly device: Device;
-  /** Its plan at this rate; null: nothing is recomputed. */
+  /** Returns its plan at this rate; null for a plan that recomputes nothing. */
   planAt(rate: number | null): ReadySubgraph;
-  /** Runs use this plan from now on. */
+  /** Makes later runs use the plan at this rate. */
   recomputeAt(rate: number | null): void;
-  /** Bytes of inputs that cross a graph break and that backward keeps at this rate. */
+  /** Returns the bytes of inputs that cross a graph break and that backward keeps at this rate. */
   keptInputBytes(rate: number | null): number;
 }
 
 /** A step that exceeded its budget. */
 export interface BudgetMissed {
   readonly needed: number;
-  /** The number of steps that have, with this one. The first shows what steps keep in total; later ones share that. */
+  /**
+   * The number of such steps so far. The first shows what steps keep in total; later steps share the budget
+   * accordingly.
+   */
   readonly count: number;
-  /** Whether the process ended the step: no call follows. */
+  /** Whether the process ended the step, so that no call follows. */
   readonly isLast: boolean;
 }
 
-/** A step ends where the next one begins, or with the process. */
+/** Steps that have begun: a step ends when the next one begins, or with the process. */
 const underWay = new Map<Device, StepBudget>();
-/** Steps that missed their budget and whose functions were not called again to throw these. */
+/** Errors of steps that missed their budget, to be thrown by the next call of their function. */
 const unthrown = new Set<Error>();
 let isLastStepTold = false;
 
-/** The last step of a process has no next call: its miss is told when the process exits. */
+/** The last step of a process has no next call: its miss is reported when the process exits. */
 function tellLastStep(): void {
   if (isLastStepTold) return;
   isLastStepTold = true;
@@ -50,9 +53,9 @@ function tellLastStep(): void {
 
 /**
  * The memory budget of a step that runs several subgraphs: a call and everything up to the next one, such as its
- * backward. What the subgraphs keep for backward adds up, so they share the budget: with one exchange rate between
- * bytes and arithmetic for all runs, and a higher one for the last runs, whose backward comes first. What a step
- * needs is measured; the plans' predictions say how much less it needs with other plans.
+ * backward. The subgraphs' saved bytes add up, so they share the budget: with one exchange rate between bytes and
+ * arithmetic for all runs, and a higher one for the last runs, whose backward comes first. The bytes of a step are
+ * measured; the plans' predictions tell how many fewer it needs with other plans.
  */
 export class StepBudget {
   readonly #budget: number;
@@ -63,30 +66,33 @@ export class StepBudget {
   #device: Device | null = null;
   /** Bytes allocated at its start. */
   #start = 0;
-  /** The miss of an earlier step, if that is an error. */
+  /** The error for an earlier step's miss, if it is one. */
   #error: Error | null = null;
   #missedSteps = 0;
   #needed: number | undefined;
-  /** The shares of the current step. */
+  /** How the current step shares the budget. */
   #shares = whole;
-  /** The shares for steps of a new kind: those of the last step that missed the budget. Null if none has. */
+  /** The shares for steps of a new kind: those of the last step that missed the budget; null if none has. */
   #usual: Shares | null = null;
-  /** The shares of steps by their first run, which has separate programs for each shape. */
+  /** Shares by the first run of the step; runs have separate programs for each shape. */
   readonly #known = new WeakMap<Recomputing, Shares>();
 
-  /** `onMiss` is called when a step ends; the error that it returns is thrown when the function is called next. */
+  /** `onMiss` is called when a step ends; the next call of the function throws the error that it returns. */
   constructor(budget: number, onMiss: (missed: BudgetMissed) => Error | null) {
     this.#budget = budget;
     this.#onMiss = onMiss;
   }
 
-  /** The bytes that the current step has needed so far, or else the last one; undefined before a step of several runs. */
+  /**
+   * The bytes that the current step has needed so far, or otherwise the last step; undefined before a step of several
+   * runs.
+   */
   get needed(): number | undefined {
     if (!this.#device || this.#runs.length < 2) return this.#needed;
     return this.#device.allocator.counter.highest - this.#start;
   }
 
-  /** A call begins, which ends the previous step. */
+  /** Called when a call begins, which ends the previous step. */
   begin(): void {
     this.end();
     const error = this.#error;
@@ -96,7 +102,7 @@ export class StepBudget {
     throw error;
   }
 
-  /** A subgraph is about to run. */
+  /** Called before a subgraph runs. */
   prepare(subgraph: Recomputing): void {
     this.#startOn(subgraph.device);
     if (this.#runs.length === 0) this.#shares = this.#known.get(subgraph) ?? this.#usual ?? whole;
@@ -115,12 +121,12 @@ export class StepBudget {
     counter.highest = counter.allocated;
   }
 
-  /** A subgraph has run, and keeps what its backward reads. */
+  /** Called after a subgraph has run; it keeps what its backward reads. */
   note(subgraph: Recomputing): void {
     this.#runs.push(subgraph);
   }
 
-  /** Ends the current step, if there is one; `isLast`: since the process exits. */
+  /** Ends the current step, if there is one; `isLast`: because the process exits. */
   end(isLast = false): void {
     const device = this.#device;
     if (!device) return;
@@ -134,7 +140,7 @@ export class StepBudget {
     this.#needed = needed;
     const isMissed = needed > this.#budget;
     if (isMissed) this.#miss(needed, isLast);
-    // Shares found by earlier steps of this kind stay in force, unless one of them needs more.
+    // Keeps the shares found by earlier steps of this kind unless a step exceeds the budget.
     if (!isMissed && (this.#shares.level === 0 || this.#known.has(start))) return;
     this.#share(runs, needed);
     this.#known.set(start, this.#shares);
@@ -148,9 +154,9 @@ export class StepBudget {
     unthrown.add(error);
   }
 
-  /** Finds the least recompute for a step like this one, as far as is known. */
+  /** Finds the least recomputing for a step like this one, as far as predictions tell. */
   #share(runs: readonly Recomputing[], needed: number): void {
-    // Bytes that no plan knows of, such as parameters' gradients, stay as they are.
+    // Bytes that no plan includes, such as parameters' gradients, don't change.
     const rest = needed - peakOf(runs, this.#shares);
     const within = this.#budget * (1 - margin);
     const fits = (shares: Shares) => rest + peakOf(runs, shares) <= within;
@@ -159,7 +165,7 @@ export class StepBudget {
   }
 }
 
-/** How a step shares its budget: the first runs use the rate at `level`, the later ones the next higher rate. */
+/** How a step shares its budget: the first runs use the rate at `level`, later runs the next higher rate. */
 interface Shares {
   /** 0: nothing is recomputed. */
   readonly level: number;
@@ -175,8 +181,8 @@ function rateOf({ level, runs }: Shares, run: number): number | null {
 }
 
 /**
- * Binary search for the first number that holds; `limit` if none before it does. If it holds for one number, it
- * holds for all larger ones.
+ * Binary search for the first number for which `holds` is true; `limit` if there is none before it. Assumes that it
+ * also holds for all larger numbers.
  */
 function first(limit: number, holds: (count: number) => boolean): number {
   let [low, high] = [0, limit];
@@ -188,7 +194,10 @@ function first(limit: number, holds: (count: number) => boolean): number {
   return high;
 }
 
-/** The peak of forward, each run on top of what earlier ones keep, and of backward from the last run to the first. */
+/**
+ * Returns the peak of forward, each run on top of what earlier runs keep, and of backward from the last run to the
+ * first.
+ */
 function peakOf(runs: readonly Recomputing[], shares: Shares): number {
   let [kept, peak] = [0, 0];
   runs.forEach((run, i) => {

@@ -11,18 +11,18 @@ import type { CopiesViews, SavedInput } from './ownership/saved-views.ts';
 import type { PlanInForce, ReadySubgraph } from './plan-in-force.ts';
 import type { Recomputing } from './step-budget.ts';
 
-/** The facts that the plan of a subgraph may rely on in one call. */
+/** What the plan of a subgraph may assume in one call. */
 export interface PlanChoice {
   /** Indices of the inputs that are dead after the call: the program frees or overwrites them. */
   readonly donated: readonly number[];
-  /** Whether two inputs share memory of which one is written: the ops then run as they were traced. */
+  /** Whether two inputs share memory and one of them is written: the ops then run in the traced order. */
   readonly asTraced: boolean;
-  /** For a file that any device may load: uses only dtypes that all of them have. */
+  /** Whether the plan is for a file that any device may load: it then uses only dtypes that all devices have. */
   readonly portable?: boolean;
-  /** Views that are copied, so that backward keeps no larger memory. */
+  /** Views to copy, so that backward keeps no larger memory. */
   readonly compact: readonly ValueId[];
   /**
-   * The exchange rate of bytes and arithmetic at which backward recomputes forward; null: only within the
+   * The exchange rate between bytes and arithmetic at which backward recomputes forward; null: only to fit the
    * subgraph's own budget.
    */
   readonly rate: number | null;
@@ -30,13 +30,13 @@ export interface PlanChoice {
 
 const none: readonly number[] = [];
 
-/** With more patterns of donation than this at one entry, calls differ too much to plan each of them. */
+/** With more patterns of donation than this at one entry, calls differ too much for a plan each. */
 const variantLimit = 8;
 
 /** The plans at one exchange rate between bytes and arithmetic, if several subgraphs share a budget. */
 interface PlansAtRate {
   readonly rate: number | null;
-  /** For calls that donate nothing. */
+  /** The plan for calls that donate nothing. */
   readonly usual: PlanInForce;
   /** Plans by the bit set of their donated inputs. */
   readonly donating: Map<number, PlanInForce>;
@@ -48,7 +48,7 @@ function plansOf(rate: number | null, usual: PlanInForce): PlansAtRate {
   return { rate, usual, donating: new Map(), numbers: new Map(), keptInputBytes: undefined };
 }
 
-/** Bytes of inputs that backward keeps, directly or as views. */
+/** Returns the bytes of inputs that backward keeps, directly or as views. */
 function keptInputBytes({ forward, planned }: SubgraphStages, crossing: readonly number[]): number {
   const sources = new Map<ValueId, ValueId>();
   const sourceOf = (id: ValueId): ValueId => sources.get(id) ?? id;
@@ -62,7 +62,7 @@ function keptInputBytes({ forward, planned }: SubgraphStages, crossing: readonly
 
 /** The plans of one subgraph. Which inputs die in a call, and which share memory, is known only when it runs. */
 export class SubgraphVariants implements CopiesViews, Recomputing {
-  /** Takes every input as it is. */
+  /** The plan for calls that donate nothing, without a rate. */
   readonly #plain: PlanInForce;
   /** Its plans at the current rate. */
   #plans: PlansAtRate;
@@ -70,10 +70,10 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   last: Subgraph;
   /** Inputs that its backward keeps, and could keep copies of. */
   lastSavedInputs: readonly SavedInput[];
-  /** Indices of the inputs that it took over. */
+  /** Indices of the inputs that were donated to it. */
   lastDonated: readonly number[] = [];
   readonly #compile: (choice: PlanChoice) => PlanInForce;
-  /** Views that are copied from now on, in order. */
+  /** Views to copy from now on, in order. */
   #compact: readonly ValueId[] = [];
   #asTraced: PlanInForce | undefined;
   #portable: PlanInForce | undefined;
@@ -82,11 +82,11 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   readonly #crossing: readonly number[];
   /** Indices of the inputs that the program writes in place. */
   readonly written: readonly number[];
-  /** Whether a check may fail after a line has been logged. */
+  /** Whether a check may fail after a line was logged. */
   readonly holdsLines: boolean;
-  /** Whether it has control ops, on whose decisions its bytes depend. */
+  /** Whether it has control ops, whose decisions determine its bytes. */
   readonly decides: boolean;
-  /** For each plan, the inputs whose previous data some gradient reads although an input is written. */
+  /** For each plan, the inputs whose previous data a gradient reads although an input is written. */
   readonly #readByGradients = new WeakMap<ReadySubgraph, readonly number[]>();
   readonly #readByGradientsOf: (stages: SubgraphStages) => readonly number[];
   readonly device: Device;
@@ -119,7 +119,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return this.last.run(inputs, takes ? donated : 0, numbers);
   }
 
-  /** Runs with an asynchronous backend. Calls whose inputs share memory are left to the kernels. */
+  /** Runs with an asynchronous backend. Calls whose inputs share memory run kernel by kernel. */
   async runAsync(
     inputs: readonly Tensor[],
     donated: number,
@@ -130,7 +130,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return last.isAsync ? last.runAsync(inputs, taken, numbers) : last.run(inputs, taken, numbers);
   }
 
-  /** Selects the plan of this run. Returns whether it takes inputs over. */
+  /** Selects the plan of this run. Returns whether inputs are donated to it. */
   #next(inputs: readonly Tensor[], donated: number): boolean {
     const plan = this.#choose(inputs, donated);
     const { subgraph, savedInputs } = plan.isFinal ? plan.ready : plan.next();
@@ -140,7 +140,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return plan !== this.#plans.usual && plan !== this.#asTraced;
   }
 
-  /** From now on, copies of these views are kept, too. */
+  /** Makes later runs keep copies of these views, too. */
   copyViews(views: readonly ValueId[]): void {
     const compact = [...new Set([...this.#compact, ...views])].sort((a, b) => a - b);
     if (compact.length === this.#compact.length) return;
@@ -164,7 +164,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return plans.keptInputBytes;
   }
 
-  /** Without a backward of its own, a subgraph keeps nothing: rates make no difference to its plan. */
+  /** A subgraph without a backward keeps nothing, so its plan doesn't depend on the rate. */
   #plansAt(wanted: number | null): PlansAtRate {
     const { backward } = this.#plain.ready.stages.planned;
     const rate = backward === null ? null : wanted;
@@ -178,7 +178,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return plans;
   }
 
-  /** The plan in force for calls that donate nothing. */
+  /** The current plan for calls that donate nothing. */
   get usual(): ReadySubgraph {
     return this.#plans.usual.ready;
   }
@@ -187,7 +187,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return this.#all().every((plan) => plan.isFinal);
   }
 
-  /** Makes the final plans of everything that has run. */
+  /** Makes the final plans of everything that has run so far. */
   finish(): void {
     for (const plan of this.#all()) plan.finish();
     this.last = this.#plans.usual.ready.subgraph;
@@ -198,7 +198,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return [this.#plans.usual, ...this.#plans.donating.values(), ...asTraced];
   }
 
-  /** The final plan for a file: as traced if a call has had inputs that share memory. */
+  /** The final plan for a file: in the traced order if inputs of a call have shared memory. */
   get portable(): Subgraph {
     const { stages, subgraph } = (this.#asTraced ?? this.#plain).finish();
     const { savedPlaces, offload } = stages.passes;
@@ -209,8 +209,8 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   }
 
   /**
-   * Whether an input that gradients read shares memory with one that is written. Eager execution rejects some of
-   * that by memory versions, but a program treats its inputs as separate memories.
+   * Whether an input that gradients read shares memory with one that is written. Eager execution detects such writes by
+   * memory versions, but a program treats its inputs as separate memories.
    */
   confuses(inputs: readonly Tensor[]): boolean {
     if (this.written.length === 0) return false;

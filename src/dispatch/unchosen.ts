@@ -2,7 +2,7 @@ import { eachOutput } from '../traces/optional-outputs.ts';
 import type { Recipe, TraceResult } from '../traces/trace-result.ts';
 import { compileRecipe, type RecipeReader, type RunValues } from './materialize/materialize.ts';
 
-/** Frees the outputs of a run that only unchosen options hold. */
+/** Frees outputs of a run that belong only to options that weren't chosen. */
 export function compileUnchosen(result: TraceResult): ((values: RunValues) => void) | undefined {
   const { optional } = result;
   if (optional.length === 0) return undefined;
@@ -22,7 +22,7 @@ export function compileUnchosen(result: TraceResult): ((values: RunValues) => vo
     for (const output of optional) {
       const tensor = values.outputs[output]!;
       const isNeeded = held.has(output) || chosenTensors.has(tensor);
-      // Inputs of the run stay with their owners.
+      // Inputs of the run remain with their owners.
       if (!isNeeded && !values.inputs.includes(tensor)) tensor.dispose();
     }
   };

@@ -11,7 +11,7 @@ import { codeOf } from './code-cache.ts';
 
 const known = new WeakSet<Code>();
 
-/** Verifies each code once. Throws InvariantError for invalid bytecode: a bug of the lowering. */
+/** Verifies each code once. Throws InvariantError for invalid bytecode, a bug in lowering. */
 export function verifyFrames(frames: readonly Frame[]): void {
   for (const { closure } of frames) verifyOnce(closure.code);
 }

@@ -89,7 +89,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
 function valueIn(object: object, source: Source): { readonly value: unknown } | undefined {
   const prototype: unknown = Object.getPrototypeOf(object);
   if (source.kind === 'instanceOf') {
-    // An object whose prototype it never changes, and which never inherits the property.
+    // A frozen object keeps its prototype, and `Object.prototype` inherits from nothing.
     const isPlain = prototype === Object.prototype && source.type === Tensor;
     return isPlain ? { value: false } : undefined;
   }

@@ -2,12 +2,12 @@ import { Field } from '../../runtime/save/file/field.ts';
 
 /**
  * The choices that the searches of one compilation made, in the order in which they ran. A search picks the best of
- * several legal programs; given its earlier choices, a compilation rebuilds the same program without searching.
- * Choices are plain data that name candidates found by the compiler itself: wrong choices could give a worse plan,
- * but never a wrong result.
+ * several legal programs; given its earlier choices, a compilation rebuilds the same program without searching. Choices
+ * are plain data that name candidates of the compiler: wrong choices could lead to a worse plan, but never to a wrong
+ * result.
  */
 export class Choices {
-  /** Unused choices of an earlier compilation; null if the searches run and are recorded. */
+  /** Unused choices of an earlier compilation; null if searches run and record their choices. */
   readonly #known: Field[] | null;
   readonly #made: (readonly [search: string, choice: unknown])[] = [];
   #isOver: boolean;
@@ -58,7 +58,7 @@ export class Choices {
     return !this.#isOver && this.#known !== null;
   }
 
-  /** Returns the choices of one of several compiled candidates; `take` them if it is the best. */
+  /** Returns the choices of one of several compiled candidates; `take` adopts them if it is the best. */
   candidate(): Choices {
     return this.#isOver || this.#known ? this : Choices.noted();
   }
@@ -84,7 +84,7 @@ export class Choices {
   }
 }
 
-/** Bytes that take as long to find as a plan: found when they are read, or written to a file. */
+/** Bytes that take as long to compute as a plan: computed when they are read or written to a file. */
 export class LateBytes {
   readonly read: () => number;
 
@@ -97,7 +97,7 @@ export class LateBytes {
   }
 }
 
-/** Reads bytes that a search has noted. */
+/** Reads bytes that a search recorded. */
 export function readBytes(choice: Field): () => number {
   if (choice.value instanceof LateBytes) return choice.value.read;
   const bytes = choice.int();

@@ -8,7 +8,7 @@ export class RunRecord {
   runs = 0;
   /** Peak bytes of the last run above the bytes in use when it began; undefined before the first run. */
   peakBytes: number | undefined;
-  /** Bytes of old gradients freed before the last run, which therefore began with that many fewer in use. */
+  /** Bytes of old gradients freed before the last run, which began with that many bytes less. */
   releasedBytes = 0;
   /** The plan of the last run; it depends on the inputs that died with the call. */
   planned: PlannedSubgraph | undefined;
@@ -21,9 +21,9 @@ export class RunRecord {
 /** The compiled subgraph of one path through one part of the function. */
 export interface CompiledPart {
   readonly trace: TraceResult;
-  /** Stages of the plan in force; null if the part has no tensor op. */
+  /** Stages of the current plan; null if the part has no tensor op. */
   readonly stages: SubgraphStages | null;
-  /** Whether the plan in force is a first one: the final plan is made once the part proves hot. */
+  /** Whether the current plan is a first plan: the final plan is made once the part is hot. */
   readonly isFirst: boolean;
   readonly record: RunRecord;
   /** Set if the graph is smaller than `minGraphSize`: its instructions run eagerly. */

@@ -12,7 +12,7 @@ export interface MemorySwitches {
   /** Frees each value after its last use. Off: when the program ends. */
   readonly freeAtLastUse: boolean;
   /**
-   * Lets a result take over the memory of an operand whose last use is that op, if the kernel allows it. Needs
+   * Lets a result reuse the memory of an operand whose last use is that op, if the kernel allows it. Needs
    * freeAtLastUse.
    */
   readonly reuse: boolean;
@@ -26,8 +26,8 @@ export interface MemorySwitches {
   /** Minimizes the bytes that forward saves for backward. Off: forward saves the values named in the ops' records. */
   readonly minimizeSaved: boolean;
   /**
-   * Where backward reads a value only to compare it, as the gradient of relu does, keeps a mask of one byte per
-   * element instead, or with `bits` of one bit, at the cost of two more kernels. Off: keeps the value.
+   * Where backward reads a value only to compare it, as the gradient of relu does, saves a mask of one byte per element
+   * instead, or, with `bits`, one bit, at the cost of two more kernels. Off: saves the value.
    */
   readonly savedMasks: boolean | 'bits';
   /**
@@ -43,11 +43,13 @@ export interface MemorySwitches {
   /** In a whole training step, runs chains of ops slice by slice where that lowers the peak. Needs order. */
   readonly slices: boolean;
   /**
-   * Places values that live and die within a run in one block, at planned offsets; on a GPU only if bytes are
-   * preferred or limited. Needs freeAtLastUse.
+   * Places values that are allocated and freed within a run in one block, at planned offsets; on a GPU only if bytes
+   * are preferred or limited. Needs freeAtLastUse.
    */
   readonly arena: boolean;
-  /** Donates inputs that the caller doesn't read after the call to the program. Off: they live until the call ends. */
+  /**
+   * Donates inputs that the caller doesn't read after the call to the program. Off: they are freed when the call ends.
+   */
   readonly donate: boolean;
   /** Keeps only the values that backward reads between forward and backward. Off: keeps all values. */
   readonly skipSet: boolean;
@@ -142,14 +144,14 @@ const cleaned = {
   stridedInputs: false,
 };
 
-/** Half of the first change: inputs that backward doesn't read leave the scope, but outputs stay in it. */
+/** An intermediate state: inputs that backward doesn't read leave the scope, but outputs remain. */
 const inputsCleaned = { ...cleaned, unusedOutputs: false };
 
 /**
- * `planned` has everything. The others re-create states of the original system, around the two changes that fixed
- * its memory use: `beforeUnusedValues`, `inputsCleaned` and `cleaned` are the states before, half-way through and
- * after the change that drops unused inputs and outputs from the scope; `beforeGradNodeInputs` and `cleaned` those
- * before and after the grad node drops its inputs.
+ * `planned` has all optimizations. The others re-create states of the original system around the two changes that fixed
+ * its memory use: `beforeUnusedValues`, `inputsCleaned` and `cleaned` are the states before, half-way through and after
+ * the change that drops unused inputs and outputs from the scope; `beforeGradNodeInputs` and `cleaned` those before and
+ * after the grad node drops its inputs.
  */
 export const memoryPresets = {
   planned: allOn,

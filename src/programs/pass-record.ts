@@ -8,15 +8,15 @@ export interface PassRun {
   /** Whether the pass changed the program. */
   readonly applied: boolean;
   readonly ms: number;
-  /** The program before it. */
+  /** The program before the pass. */
   readonly given: Program;
-  /** The program after it. */
+  /** The program after the pass. */
   readonly program: Program;
 }
 
 /** One run of one pass, as reported to observers. */
 export interface PassRecord extends PassRun {
-  /** Whether it ran for a first plan rather than the final one. */
+  /** Whether the pass ran for a first plan rather than the final one. */
   readonly isFirst: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface PassSettings {
   readonly record: (run: PassRun) => void;
 }
 
-/** How often each pass of a compilation ran, and how often it changed something, by name. */
+/** By name, how often each pass of a compilation ran, and how often it changed something. */
 export type PassCounts = Readonly<
   Record<string, { readonly runs: number; readonly applied: number }>
 >;

@@ -9,7 +9,7 @@ export interface SubgraphStages {
   readonly forward: Program;
   readonly backward: Program | null;
   /**
-   * Set if copies of views are read: maps each value of forward to its id in the program without the copies; null
+   * Set if backward saves copies of views: maps each value of forward to its id in the program without the copies; null
    * for a copy.
    */
   readonly original?: readonly (ValueId | null)[];
@@ -27,10 +27,10 @@ export interface Recompute {
   readonly budget: number;
   /**
    * Peak bytes of forward and backward in the smallest plan that computes nothing twice. For a large program that
-   * clearly exceeds the budget, that plan is made only when this is called.
+   * clearly exceeds the budget, calling this makes that plan.
    */
   readonly bytesBefore: () => number;
-  /** Peak bytes of the plan in force. */
+  /** Peak bytes of the current plan. */
   readonly bytes: number;
   /** The number of ops that run twice, and their share of forward's arithmetic. */
   readonly ops: number;

@@ -56,7 +56,7 @@ export function appendCall(
   return outputs;
 }
 
-/** A call through which gradients flow to some of its operands. */
+/** A recorded call: gradients flow through it to some of its operands. */
 class RecordedCall implements DynamicCall {
   readonly plain: DynamicCall;
   /** Whether a gradient may flow to each operand. */
@@ -101,16 +101,13 @@ class RecordedCall implements DynamicCall {
   }
 }
 
-/** Returns the call for a program that repeats it; undefined if it can't be repeated. */
+/** Returns a call that a program can repeat; undefined if it can't be repeated. */
 export function siteOf(call: DynamicCall): SiteCall | undefined {
   const plain = call instanceof RecordedCall ? call.plain : call;
   return plain instanceof SiteCall ? plain : undefined;
 }
 
-/**
- * Returns a call whose members a backward in the program differentiates: gradients flow where they flow in that
- * backward.
- */
+/** Returns a call whose members are differentiated by a backward in the program: gradients flow as in that backward. */
 export function recordedAs(
   call: SiteCall,
   members: readonly Member[],

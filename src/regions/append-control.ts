@@ -20,9 +20,9 @@ import { recordControl } from './control-node.ts';
 import { sameOperands, sameTensors } from './same-tensors.ts';
 
 export interface RegionOptions {
-  /** Whether its gradients continue from the sums that have reached the operands before. */
+  /** Whether its gradients continue from the partial sums of the operands. */
   readonly continuesSums?: boolean;
-  /** Indices of inputs that may be the same tensor, group by group. */
+  /** Indices of inputs that may be the same tensor, in groups. */
   readonly sameInputs?: readonly (readonly number[])[];
 }
 
@@ -71,7 +71,7 @@ export function appendControl(
 }
 
 /**
- * Operands and results whose memory backward reads. A later iteration must not overwrite what an earlier one has
+ * Returns operands and results whose memory backward reads. A later iteration must not overwrite what an earlier one
  * saved of an operand.
  */
 function readByBackward(
@@ -100,8 +100,8 @@ function readByBackward(
 }
 
 /**
- * Indices of the operands and results of a region whose memory its backward reads, directly or in the backward of
- * branches and loops inside.
+ * Returns the indices of the operands and results of a region whose memory its backward reads, directly or in the
+ * backward of branches and loops inside.
  */
 export function readOutside(joint: JointProgram): ReadOutside {
   const known = readOf.get(joint) ?? findRead(joint);
@@ -147,7 +147,7 @@ function findRead({
   return { operands: among(forwardInputs), results: among(forwardOutputs) };
 }
 
-/** Metas of the region's outputs, and of the tape: a value without bytes. */
+/** Returns the metas of the region's outputs, and of the tape: a value without bytes. */
 function resultMetas({ device }: Tensor, { values, outputs }: Program): TensorMeta[] {
   const tape = contiguousMeta({ dtype: 'bool', shape: [0] }, device);
   return [...outputs.map((id) => values[id]!), tape];
@@ -160,14 +160,14 @@ interface Differentiated {
 }
 
 /**
- * Differentiated regions by the last of them, by the operands that gradients flow to, and by the operands that may
- * be the same tensor.
+ * Differentiated regions, by the last region, the operands that gradients flow to, and the operands that may be the
+ * same tensor.
  */
 const known = new WeakMap<Region, Map<string, Differentiated>>();
 
 /**
- * A program that is built again keeps its regions if gradients flow to the same operands: an op inside another
- * region may be the backward of one of them, and finds its runs on the tape.
+ * Differentiates regions. A program that is built again keeps its regions if gradients flow to the same operands: an op
+ * inside another region may be the backward of one of them, and finds its runs on the tape.
  */
 function differentiated(
   op: OpRecord,
@@ -196,7 +196,7 @@ function isFloating(program: Program): boolean[] {
   return program.outputs.map((id) => dtypes[program.values[id]!.dtype].floating);
 }
 
-/** A result depends on an operand if it does so in one of the branches. */
+/** A result depends on an operand if it does in any branch. */
 function differentiateCond(
   inputs: readonly Tensor[],
   regions: readonly Region[],
@@ -214,8 +214,8 @@ function differentiateCond(
 }
 
 /**
- * A carried value depends on an operand if its start does or if an iteration makes it so, which may take several
- * iterations: repeated until nothing is added.
+ * A carried value depends on an operand if its start value does or if an iteration makes it. That may take several
+ * iterations, so this repeats until nothing is added.
  */
 function differentiateWhile(
   inputs: readonly Tensor[],

@@ -16,7 +16,7 @@ interface ControlRecord {
   /** The names of the forward op and its backward op. */
   readonly name: string;
   readonly backward: OpRecord;
-  /** The regions, or the call, that both of them contain. */
+  /** The regions or the call that both ops contain. */
   readonly inside: Pick<ProgramOp, 'regions' | 'call'>;
   /** The number of loop-carried operands. */
   readonly carried: number;
@@ -26,14 +26,14 @@ interface ControlRecord {
   /** The meta of each result except the tape. */
   readonly results: readonly TensorMeta[];
   readonly tape: Tensor;
-  /** Operands and results that may be the same tensor, group by group. */
+  /** Operands and results that may be the same tensor, in groups. */
   readonly same?: readonly (readonly Tensor[])[];
   /** Operands and results whose data backward reads. */
   readonly read: readonly Tensor[];
   readonly owners: number;
 }
 
-/** Records a node behind the outputs of a control op, of which the last is its tape; gradients flow into `flows`. */
+/** Records a node for the outputs of a control op, the last of which is its tape; gradients flow into `flows`. */
 export function recordControl(
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
@@ -56,8 +56,8 @@ export function recordControl(
 
 /**
  * Differentiates a control op of a program under construction, by appending the op that walks its tape backward.
- * Everything that backward needs is on the tape, so nothing else is saved. Gradients that exist only on some paths
- * may be missing when the program runs; those that exist on none are null.
+ * Everything that backward needs is on the tape, so nothing else is saved. Gradients that exist only on some paths may
+ * be missing at run time; gradients that exist on no path are null.
  */
 export class ControlNode extends GradNode {
   override readonly name: string;
@@ -73,7 +73,7 @@ export class ControlNode extends GradNode {
     this.#read = record.read.map((tensor) => [tensor, tensor.traced!.version()]);
   }
 
-  /** Operands and results that may be the same tensor, group by group. */
+  /** Operands and results that may be the same tensor, in groups. */
   get same(): readonly (readonly Tensor[])[] {
     return this.#record.same ?? [];
   }
@@ -85,7 +85,7 @@ export class ControlNode extends GradNode {
     takeSum: TakeSum,
   ): (Tensor | null)[] {
     const { backward, inside, carried, tape, inputs } = this.#record;
-    // In a branch or loop after the op, where the tape is an operand.
+    // The builder of a branch or loop after the op, where the tape is an operand.
     const { builder } = gradOutputs.find((gradient) => gradient)!.traced! as {
       readonly builder: ProgramBuilder;
     };
@@ -126,8 +126,8 @@ export class ControlNode extends GradNode {
   }
 
   /**
-   * Takes the gradients that have reached the operands `to`, by their operand indices in the backward op. If one
-   * tensor is several operands, the last one comes first: values that iterations capture are read after their start
+   * Takes the gradients that have reached the operands `to`, by their operand indices in the backward op. If one tensor
+   * occurs as several operands, the last one comes first: values captured by iterations are read after their start
    * values.
    */
   #takeSums(to: readonly number[], takeSum: TakeSum): ReadonlyMap<number, Tensor> {
@@ -159,7 +159,7 @@ export function isReadByGradient(tensor: Tensor): boolean {
 
 const refused = new WeakMap<Error, GradNode>();
 
-/** The op that walks the tape has no gradient itself: its results would pass for constants. */
+/** The op that walks the tape has no gradient itself: its results would be treated as constants. */
 function gradientThrough(node: GradNode): AutogradError {
   const error = new AutogradError({
     what: `backward of ${node.name}: a gradient of a gradient through a branch or loop of a program`,
@@ -171,7 +171,7 @@ function gradientThrough(node: GradNode): AutogradError {
   return error;
 }
 
-/** The branch or loop for which a gradient of a gradient was rejected with this error. */
+/** Returns the branch or loop for which a gradient of a gradient was rejected with this error. */
 export function refusedAt(error: Error): GradNode | undefined {
   return refused.get(error);
 }

@@ -7,9 +7,8 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 
 /**
- * Runs before a node with several results: if some of their gradients may be missing, its rule gets zeros for them
- * once at least one exists, as in eager execution. The backward op of a control op handles missing gradients
- * itself.
+ * Runs before a node with several results: if only some of their gradients exist, passes zeros for the missing ones to
+ * its rule, as in eager execution. The backward op of a control op handles missing gradients itself.
  */
 export function fillGradients(
   builder: ProgramBuilder,

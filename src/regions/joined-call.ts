@@ -2,7 +2,7 @@ import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import { FailedCheck } from '../../runtime/run-program/control/assert.ts';
 import { type CallSite, type FinishProgram, SiteCall } from './site-call.ts';
 
-/** Where a member of a merged call gets an operand from: the surroundings of the call, or an earlier member. */
+/** The origin of a member's operand: the surroundings of the merged call, or an earlier member. */
 export type Wire =
   | { readonly from: 'outside'; readonly operand: number }
   | { readonly from: 'member'; readonly member: number; readonly result: number };
@@ -20,9 +20,9 @@ export interface MemberResult {
 }
 
 /**
- * Merges several calls into one: their ops form one program for the shapes of a run. A result that one member
- * passes to the next is a value of that program, and a view where the function returns a view. Null if no sample
- * run gets through all of them.
+ * Merges several calls into one: their ops form one program for the shapes of a run. A result that one member passes to
+ * the next is a value of that program, and a view where the function returns a view. Null if no sample run completes
+ * all of them.
  */
 export function joinedCall(
   members: readonly Member[],
@@ -38,7 +38,7 @@ export function joinedCall(
     samples: takers.map(({ site, index }) => site.samples[index]!),
     dynamic: results.map(({ member, result }) => members[member]!.call.dynamic[result]!),
     list: false,
-    // Views that stay inside don't count.
+    // Views that remain inside don't count.
     apart: results.every(({ member }) => members[member]!.call.apart),
     perform: (operands, builder) => {
       const performed: ReturnType<CallSite['perform']>[] = [];
@@ -55,7 +55,7 @@ export function joinedCall(
   return sample && new SiteCall(site, sample, finish);
 }
 
-/** A member that takes the operand, and the index of its own operand. */
+/** Returns a member that reads the operand, and the index of its own operand. */
 function takerOf(members: readonly Member[], operand: number) {
   for (const { call, wires } of members) {
     const index = wires.findIndex((wire) => wire.from === 'outside' && wire.operand === operand);
@@ -64,7 +64,7 @@ function takerOf(members: readonly Member[], operand: number) {
   throw new RangeError(`no member takes operand ${operand}`);
 }
 
-/** Returns operands that a run may have: those of a sample run that gets through all members. */
+/** Returns possible operands of a run: those of a sample run that completes all members. */
 function sampleOf(site: CallSite, finish: FinishProgram): readonly GivenOperand[] | null {
   const worlds = Math.min(...site.samples.map((each) => each.length));
   for (let world = 0; world < worlds; world++) {

@@ -10,7 +10,7 @@ import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 
-/** A tensor that a gradient is given for, or a sum so far. */
+/** A tensor with an incoming gradient, or a partial sum. */
 interface Start {
   readonly tensor: Tensor;
   readonly isSum?: boolean;
@@ -62,13 +62,13 @@ class Name {
 const many = 2;
 
 /**
- * In: the starts of a backward; the leaves that may be one tensor, group by group; and the tensors that elements of
- * lists may be. `continues`: contributions to leaves may be added to those of others. Out: the names of each
+ * In: the starts of a backward; the leaves that may be the same tensor, in groups; and the tensors that elements of
+ * lists may be. `continues`: contributions to leaves may be added to those of other leaves. Out: the names of each
  * tensor, for the engine; undefined if no sum depends on them.
  *
- * Branches and loops forward tensors under other names. Only a run knows which tensor a name is: there, each
- * contribution is added to the sum of the oldest name of its tensor, so that sums keep the order of eager
- * execution. If a name has no other contributions before the op that forwards it, the sum is the same without that.
+ * Branches and loops forward tensors under other names. Only at run time is it known which tensor a name refers to:
+ * each contribution is then added to the sum of its tensor's oldest name, so that sums keep the order of eager
+ * execution. If a name has no other contributions before the op that forwards it, its sum needs no such name.
  */
 export function gradientNames(
   starts: readonly Start[],
@@ -160,7 +160,7 @@ class NameTable implements Names {
     return this.#all.reduce((sum, { others }) => sum + others.size, 0);
   }
 
-  /** Connects leaves; in a run of a region these are operands, of which the last has the sum so far. */
+  /** Connects leaves; in a region these are operands, and the last one has the partial sum. */
   #connectLeaves(group: readonly Name[]): void {
     const [first] = group;
     const own = this.#all.filter((each) => each.group === first?.group);
@@ -190,19 +190,19 @@ class NameTable implements Names {
     });
   }
 
-  /** Higher for older names. */
+  /** Returns a higher number for older names. */
   #age(name: Name, leaves: readonly (readonly Name[])[]): number {
     if ('node' in name.place) return -name.sequence + name.place.index / 2 ** 20;
     return 1 + Math.max(0, ...leaves.map((group) => group.indexOf(name)));
   }
 
-  /** Leaves that contributions to other names may belong to. */
+  /** Returns the leaves that contributions to other names may belong to. */
   get otherLeaves(): readonly Tensor[] {
     const leaves = new Set(this.#all.flatMap(({ others }) => [...others]));
     return [...leaves].flatMap(({ place, tensor }) => ('leaf' in place ? [tensor] : []));
   }
 
-  /** Older names first. */
+  /** Returns the places of a tensor's names, older names first. */
   of(place: Place): readonly Place[] {
     const name = this.at(place);
     return (name && this.#places.get(name)) ?? [place];
@@ -231,7 +231,7 @@ class NameTable implements Names {
     return taken;
   }
 
-  /** The contribution to the last of the places, for each of them: in a run, all but one are missing. */
+  /** Returns the contribution at each of the places: in a run, all but one are missing. */
   #split(places: readonly Place[], gradient: Tensor): readonly Tensor[] {
     const tensors = places.map((place) => this.at(place)!.tensor);
     const name = tensors.at(-1)!;
@@ -263,7 +263,7 @@ const withoutSums = ({ contributions }: Name): number =>
 
 function nodesBehind(starts: readonly Start[]): readonly GradNode[] {
   const nodes = new Set(starts.flatMap(({ tensor }) => tensor.gradEdge?.node ?? []));
-  // A set also iterates over elements added meanwhile.
+  // Iterating over a set also visits elements added meanwhile.
   for (const node of nodes) {
     for (const target of node.targets) if (target && 'node' in target) nodes.add(target.node);
   }

@@ -2,7 +2,7 @@ import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { fillMissing, isGradientSum, isThere } from '../../runtime/program/optional-gradients.ts';
 import type { JointProgram, ProgramOp, Region, ValueId } from '../../runtime/program/program.ts';
 
-/** Whether a gradient exists when the program runs. */
+/** Whether a gradient exists at run time. */
 export type Existence = 'always' | 'maybe' | 'never';
 
 /** A backward op of a control op: its attrs, and its regions with their joint programs. */
@@ -10,8 +10,8 @@ export interface BackwardOp {
   /** Null for a call, whose programs depend on the shapes of a run. */
   readonly regions: readonly Region[] | null;
   /**
-   * Indices, as in the op, of the gradients that are given, of its results and sums so far, and of the operands
-   * whose gradients are requested.
+   * Indices in the op of the incoming gradients, of its results and partial sums, and of the operands whose gradients
+   * are requested.
    */
   readonly of: readonly number[];
   readonly to: readonly number[];
@@ -28,7 +28,7 @@ export function optionalGradientsIn(
   return backwardOp.carried > 0 ? ofWhile(backwardOp, given) : ofCond(backwardOp, given);
 }
 
-/** Depends on the region that runs; the condition is operand 0. */
+/** The gradients depend on the region that runs; the condition is operand 0. */
 function ofCond({ regions, of, to }: BackwardOp, given: readonly Existence[]): Existence[] {
   const results = spread(of, given);
   const first = regions![0]!.program.outputs.length;
@@ -39,7 +39,7 @@ function ofCond({ regions, of, to }: BackwardOp, given: readonly Existence[]): E
   });
 }
 
-/** After any number of iterations. */
+/** Returns the existence after any number of iterations. */
 function ofWhile(
   { regions, of, to, carried }: BackwardOp,
   given: readonly Existence[],
@@ -47,7 +47,7 @@ function ofWhile(
   const { joint } = regions![1]!;
   const results = spread(of, given);
   const earlier = (operand: number) => results(carried + operand);
-  // Per operand: the gradient of the next iteration if it is carried, otherwise the sum so far.
+  // Per operand: the gradient of the next iteration if it is carried, otherwise the partial sum.
   let state: Existence[] = regions![1]!.program.inputs.map((_, i) =>
     i < carried ? results(i) : earlier(i),
   );
@@ -71,18 +71,18 @@ function spread(of: readonly number[], given: readonly Existence[]) {
   return (result: number): Existence => known.get(result) ?? 'never';
 }
 
-/** The existence of a sum. */
+/** Returns the existence of a sum. */
 function both(a: Existence, b: Existence): Existence {
   if (a === 'always' || b === 'always') return 'always';
   return a === 'maybe' || b === 'maybe' ? 'maybe' : 'never';
 }
 
-/** The existence after one branch or the other. */
+/** Returns the existence after one branch or the other. */
 function either(a: Existence, b: Existence): Existence {
   return a === b ? a : 'maybe';
 }
 
-/** For each operand and leaf of a region. */
+/** Returns the existence for each operand and leaf of a region. */
 function ofRegion(
   { program, forwardOps, gradOutputs, gradInputs }: JointProgram,
   given: (result: number) => Existence,

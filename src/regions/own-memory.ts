@@ -2,15 +2,15 @@ import type { JointProgram, ValueId } from '../../runtime/program/program.ts';
 import type { BackwardOp } from './optional-gradients.ts';
 
 /**
- * Whether each gradient that the op returns has memory of its own. Any other may be an incoming gradient, or share
- * memory with another result: both must be copied before one of them is written in place.
+ * Whether each gradient that the op returns has memory of its own. Others may be an incoming gradient, or share memory
+ * with another result: both must be copied before one of them is written in place.
  */
 export function ownResults({ regions, of, to, carried }: BackwardOp): boolean[] {
   if (!regions) return to.map(() => false);
-  // A loop without iterations forwards what it carries.
+  // A loop without iterations forwards its loop-carried values.
   const first = carried > 0 ? 0 : 1;
   const owned = regions.map(({ joint }) => (joint ? ownGradients(joint) : []));
-  // A region that adds nothing forwards the sum so far.
+  // A region that adds nothing forwards the partial sum.
   const results = regions.at(-1)!.program.outputs.length;
   const goesThrough = (operand: number) => of.includes(results + operand - first);
   return to.map((operand) => {
@@ -22,7 +22,7 @@ export function ownResults({ regions, of, to, carried }: BackwardOp): boolean[] 
   });
 }
 
-/** Whether it was computed by an op of backward and is unaliased. */
+/** Whether an op of backward computed the gradient, and it is unaliased. */
 function ownGradients({ program, forwardOps, gradInputs }: JointProgram): boolean[] {
   const roots = new Map<ValueId, ValueId>();
   const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;

@@ -10,7 +10,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 const inputsOf = new WeakMap<ProgramBuilder, readonly (readonly ValueId[])[]>();
 
-/** Records inputs of the program that may be the same tensor, group by group. */
+/** Records inputs of the program that may be the same tensor, in groups. */
 export function noteSameInputs(
   builder: ProgramBuilder,
   groups: readonly (readonly ValueId[])[],
@@ -19,7 +19,7 @@ export function noteSameInputs(
 }
 
 /**
- * Indices of the inputs of a control op's regions that may be the same tensor in some run, group by group; lists
+ * Returns the indices of the inputs of a control op's regions that may be the same tensor in a run, in groups; lists
  * are in the groups of their elements.
  */
 export function sameOperands(
@@ -51,7 +51,7 @@ export function sameOperands(
 /** With more candidate tensors for an element, each contribution to one would be compared with too many others. */
 const mostNames = 8;
 
-/** The tensors of a program that an element of one of its lists may be, group by group. */
+/** Returns the tensors of a program that an element of one of its lists may be, in groups. */
 export function sameElements(
   builder: ProgramBuilder,
   tensors: readonly (Tensor | undefined)[],
@@ -66,7 +66,7 @@ export function sameElements(
   return [...found.values()].map((group) => [...group]).filter(({ length }) => length <= mostNames);
 }
 
-/** Operands and results of the last op that may be one tensor, group by group. */
+/** Returns the operands and results of the last op that may be the same tensor, in groups. */
 export function sameTensors(
   builder: ProgramBuilder,
   inputs: readonly Tensor[],

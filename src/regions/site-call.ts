@@ -1,4 +1,4 @@
-/** Calls of the tensor API with data-dependent shapes, as seen by those who build programs. */
+/** Calls of the tensor API with data-dependent shapes, as program builders see them. */
 
 import { enableGrad } from '../../runtime/autograd/grad-mode.ts';
 import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
@@ -21,7 +21,7 @@ export interface CallSite {
   readonly forms: readonly OperandForm[];
   /** The meta of each operand in the surrounding program. */
   readonly metas: readonly TensorMeta[];
-  /** The values of each operand in the sample runs; undefined for runs that don't get that far. */
+  /** The values of each operand in the sample runs; undefined for runs that don't reach the call. */
   readonly samples: readonly (readonly (GivenOperand | undefined)[])[];
   /** For each result, whether its shape is data-dependent. */
   readonly dynamic: readonly boolean[];
@@ -30,8 +30,8 @@ export interface CallSite {
   /** True if no result shares memory with an operand. */
   readonly apart?: boolean;
   /**
-   * Makes the call in a program under construction; returns its results, which may be views. Throws FailedCheck if
-   * the function rejects the shapes, or returns other ones than the surrounding program relies on.
+   * Makes the call in a program under construction; returns its results, which may be views. Throws FailedCheck if the
+   * function rejects the shapes, or returns other shapes than the surrounding program assumes.
    */
   readonly perform: (
     operands: readonly CallOperand[],

@@ -212,7 +212,7 @@ export function hintForOneProgram(reason: BreakReason): string {
   return forOneProgram;
 }
 
-/** Whether this version, rather than the code, is the reason. */
+/** Whether the reason is a limitation of this version rather than the code. */
 export function isLimitation(reason: BreakReason): boolean {
   return 'limitation' in breakReasons[reason];
 }
@@ -237,13 +237,15 @@ export class GraphBreak extends Error {
   /** The position of the cause, if it isn't the instruction at which the graph ends. */
   at: UserPosition | undefined;
   /**
-   * For a throw: whether an exception leaves the captured function regardless of the decisions that a run makes
-   * after the end of the graph. Null if no decision was made before it.
+   * For a throw: whether an exception leaves the captured function for any decision that a run makes after the end of
+   * the graph. Null if no decision was made before it.
    */
   isCertain: boolean | null = null;
-  /** Whether paths produced values that can't be merged: without a merge, each path could continue. */
+  /** Whether paths produced values that can't be merged: each path could continue separately. */
   atMerge = false;
-  /** Whether an exception leaves the function that decides and is caught by a caller: no merge is reached. */
+  /**
+   * Whether an exception leaves the function that makes the decision and is caught by a caller: the paths never merge.
+   */
   passesMerge = false;
 
   /** `cause`: the error that eager execution would throw here. */

@@ -1,4 +1,4 @@
-/** Why a loop whose iterations JavaScript could count is a loop of the program. */
+/** Reasons why a loop remains a loop of the program although JavaScript could count its iterations. */
 export const keptBecause = {
   requested: 'keepLoop() asks for it',
   openSize: 'a dynamic size decides its number of iterations',

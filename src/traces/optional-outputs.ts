@@ -1,4 +1,4 @@
-/** Outputs that a run may leave without an owner: outputs held only by options of choices. */
+/** Outputs that a run may leave without an owner, since only options of choices contain them. */
 
 import { partsOf, placedBy, recipesOfFrame } from './recipes.ts';
 import type { Effect, Make, Outcome, Recipe } from './trace-result.ts';
@@ -9,7 +9,7 @@ interface Recipes {
   readonly makes: readonly Make[];
 }
 
-/** All recipes that execution continues with or that are stored. */
+/** Returns all recipes that execution continues with or that are stored. */
 function rootsOf({ outcome, effects }: Recipes): readonly Recipe[] {
   const left = outcome.kind === 'return' ? [outcome.value] : outcome.frames.flatMap(recipesOfFrame);
   return [...left, ...effects.flatMap(placedBy)];
@@ -33,7 +33,7 @@ export function eachOutput(
   }
 }
 
-/** `handles`: outputs that are held only where another output is the same tensor. */
+/** `handles`: outputs that are contained only where another output is the same tensor. */
 export function optionalOutputs(recipes: Recipes, handles: Iterable<number>): number[] {
   const [sure, possible] = [new Set<number>(), new Set<number>(handles)];
   eachOutput(

@@ -1,4 +1,7 @@
-/** User settings for capture: where a graph must break, which functions are not traced, and whether anything is. */
+/**
+ * User settings for capture: where a graph must break, which functions are not traced, and whether anything is
+ * captured.
+ */
 
 import { expectFunction } from '../../runtime/options/expect-arguments.ts';
 import { expectArguments } from '../../runtime/options/expect-options.ts';
@@ -6,7 +9,7 @@ import { anObject, callback, either, flag, text } from '../../runtime/options/op
 
 type AnyFunction = (...args: never[]) => unknown;
 
-/** Ends the graph here: in captured code a break, elsewhere a no-op. */
+/** Ends the graph here: a graph break in captured code, a no-op elsewhere. */
 export function breakGraph(): void {}
 
 /**

@@ -12,18 +12,18 @@ import type {
   Recipe,
 } from './trace-result.ts';
 
-/** The recipe itself, or all options of a choice. */
+/** Returns the recipe itself, or all options of a choice. */
 export function possibleOf(recipe: Recipe): readonly Recipe[] {
   if (recipe.kind !== 'choice') return [recipe];
   return [recipe.which, ...recipe.options].flatMap(possibleOf);
 }
 
-/** Everything that the created object may hold. */
+/** Returns everything that the created object may contain. */
 export function contentsOf(make: Make): readonly Recipe[] {
   return partsOf(make).flatMap(possibleOf);
 }
 
-/** The recipes of the parts of an object that a run creates. */
+/** Returns the recipes of the parts of an object that a run creates. */
 export function partsOf(make: Make): readonly Recipe[] {
   switch (make.kind) {
     case 'array':
@@ -107,19 +107,19 @@ function inElement(element: ElementRecipe): readonly Recipe[] {
   }
 }
 
-/** The recipes of the values in a frame that continues. */
+/** Returns the recipes of the values in a frame that continues. */
 export function recipesOfFrame({ call, registers }: FrameRecipe): Recipe[] {
   const values = registers.map(([, recipe]) => recipe);
   if (call.kind === 'entry') return values;
   return [...values, ...call.cells, call.thisValue, ...call.args];
 }
 
-/** The recipes that the effect may store. */
+/** Returns the recipes that the effect may store. */
 export function storedBy(effect: Effect): readonly Recipe[] {
   return placedBy(effect).flatMap(possibleOf);
 }
 
-/** The recipes that the effect stores. */
+/** Returns the recipes that the effect stores. */
 export function placedBy(effect: Effect): readonly Recipe[] {
   switch (effect.kind) {
     case 'setProperty':
@@ -150,7 +150,7 @@ export function placedBy(effect: Effect): readonly Recipe[] {
   }
 }
 
-/** The source of the object that the effect changes. */
+/** Returns the source of the object that the effect changes. */
 export function changedBy(effect: Effect): Source | null {
   switch (effect.kind) {
     case 'setProperty':

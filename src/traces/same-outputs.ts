@@ -1,4 +1,4 @@
-/** Outputs of a program that may be the same tensor in a run, or a tensor that the run was given. */
+/** Outputs of a program that may be the same tensor in a run, or a tensor that the run received. */
 
 import { sameLayout } from '../../runtime/device/tensor-meta.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
@@ -6,7 +6,7 @@ import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { SameOutput } from '../../runtime/run-program/same-outputs.ts';
 
-/** `reads`: outputs that are read as numbers and have handles of their own. */
+/** `reads`: outputs that are read as numbers and have separate handles. */
 export function sameOutputs(
   { values, ops, inputs, outputs }: Program,
   reads: readonly number[],
@@ -22,7 +22,7 @@ export function sameOutputs(
     if (reads.includes(output)) return [];
     const maybe = (other: ValueId): boolean =>
       other !== id && groups.of(other) === groups.of(id) && sameLayout(values[other]!, values[id]!);
-    // A leaf is the one that receives gradients.
+    // Of several outputs, a leaf receives the gradients.
     const others = outputs.flatMap((other, i) => {
       const isFirst = leaves.has(id) === leaves.has(other) ? i < output : leaves.has(other);
       if (!isFirst || reads.includes(i) || !maybe(other)) return [];

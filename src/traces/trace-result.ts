@@ -28,7 +28,7 @@ import type { Closure, Frame } from '../vm/bytecode/frame.ts';
 import type { Pc, Primitive, Reg } from '../vm/bytecode/instructions.ts';
 import type { BreakRecord } from './graph-break.ts';
 
-/** The leaves of a trace's recipes, beside the results of a run. */
+/** The leaves of a trace's recipes, in addition to the results of a run. */
 export type RecipeLeaf =
   | ConstantRecipe<Primitive | symbol>
   | { readonly kind: 'held'; readonly value: object }
@@ -42,14 +42,14 @@ export type Recipe = RecipeOf<RecipeLeaf>;
 
 export type EntryRecipe = MadeCollection<Recipe>['entries'][number];
 
-/** The order of the keys of an object, Map or Set, decided in the run: a list of labels, as JSON. */
+/** The order of the keys of an object, Map or Set, determined by the run: a list of labels, as JSON. */
 export interface KeyOrder {
   readonly which: Recipe;
   /** The label of each entry. */
   readonly labels: readonly string[];
 }
 
-/** Traits of an object that each run creates, beyond data properties with string keys. */
+/** Traits of an object created by each run, beyond data properties with string keys. */
 export interface MadeTraits {
   readonly attributes: readonly (readonly [string | symbol, MadeAttributes])[];
   readonly symbols: readonly (readonly [symbol, Recipe])[];
@@ -66,20 +66,20 @@ export interface MadeAttributes {
 }
 
 export type ObjectMake = MadeObject<Recipe> & {
-  /** Null: the order of the entries. */
+  /** Null for the order of the entries. */
   readonly order: KeyOrder | null;
-  /** Undefined: that of object literals. */
+  /** Undefined for the prototype of object literals. */
   readonly prototype: Recipe | null | undefined;
-  /** The type of a built-in error, whose message is not among its keys. */
+  /** The type of a built-in error; its message is not among its keys. */
   readonly errorType: ErrorConstructor | undefined;
   /** The frames of captured code in which the error was created. */
   readonly thrownIn: readonly CapturedFrame[];
-  /** Whether it has a cause, which is not among its keys either. */
+  /** Whether it has a cause, which isn't among its keys either. */
   readonly hasCause: boolean;
   readonly traits: MadeTraits | null;
 };
 
-/** An object that each run creates; later uses of the object name the same index. */
+/** An object that each run creates; later uses of the object refer to the same index. */
 export type Make =
   | (MadeArray<Recipe> & {
       readonly isFrozen: boolean;
@@ -111,7 +111,7 @@ export type Make =
       readonly own: ObjectMake | null;
     }
   | { readonly kind: 'weakRef'; readonly target: Recipe }
-  /** A promise, by `new` or by a method of `Promise`; a run creates its promises in the order of `sequence`. */
+  /** A promise created by `new` or by a method of `Promise`; a run creates its promises in the order of `sequence`. */
   | {
       readonly kind: 'promise';
       readonly by: 'new' | 'all' | 'allSettled' | 'any' | 'race' | 'resolve';
@@ -135,7 +135,7 @@ export type Make =
   | {
       readonly kind: 'iteratorRecord';
       readonly iterator: Recipe;
-      /** Looked up when the iteration began; null: that of the built-in iterators. */
+      /** Looked up when the iteration began; null for the `next` of built-in iterators. */
       readonly next: Recipe | null;
       readonly done: boolean;
     }
@@ -187,11 +187,11 @@ export type Make =
       readonly thisValue: Recipe;
       /** The `new.target` of an arrow that reads it. */
       readonly newTarget: Recipe | undefined;
-      /** The name, if it differs from that of the code. */
+      /** The name, if it differs from the code's name. */
       readonly name: string | undefined;
     };
 
-/** How to build an array element from the values that the lists hold at its index, leaf by leaf. */
+/** How to build an array element from the values at its index in the lists, leaf by leaf. */
 export type ElementRecipe =
   | ListLeaf
   | { readonly kind: 'same'; readonly value: Recipe }
@@ -202,7 +202,7 @@ export type ElementRecipe =
       /** The prototype, as for objects that the run creates. */
       readonly prototype: Recipe | null | undefined;
     }
-  /** An array: the lists hold lists, and one more list its length. */
+  /** An array: the lists contain lists, and one more list contains its length. */
   | { readonly kind: 'list'; readonly of: ElementRecipe };
 
 /** A frame to continue with natively. */
@@ -263,7 +263,7 @@ export type Effect =
       readonly value: Recipe;
     }
   | { readonly kind: 'deleteProperty'; readonly object: Source; readonly key: string | symbol }
-  /** The run decides which keys come last, in order: `{ last }`, as JSON. */
+  /** The run determines which keys come last, in order: `{ last }`, as JSON. */
   | { readonly kind: 'orderKeys'; readonly object: Source; readonly which: Recipe }
   /** The elements from an index on. */
   | {
@@ -282,14 +282,14 @@ export type Effect =
       readonly key: Recipe | null;
       readonly value: Recipe | null;
     }
-  /** The complete content of a Map or Set afterwards; existing entries stay in place if the order allows it. */
+  /** The complete content of a Map or Set afterwards; existing entries aren't moved if the order allows it. */
   | {
       readonly kind: 'fillCollection';
       readonly collection: Source;
       readonly entries: readonly EntryRecipe[];
       readonly order: KeyOrder | null;
     }
-  /** A pre-existing instance of a built-in type gets the state of `value`. */
+  /** A pre-existing instance of a built-in type receives the state of `value`. */
   | {
       readonly kind: 'assignHost';
       readonly object: Source;
@@ -304,7 +304,10 @@ export type Effect =
   | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
   /** `keep(tensor)`, or of all elements of an array. */
   | { readonly kind: 'keep'; readonly tensor: Recipe }
-  /** `when`: only if this is true; null: always. `afterCheck`: where the run is rejected, it may not be. */
+  /**
+   * `when`: only if this is true; null for always. `afterCheck`: if the run is rejected, the tensor may not be
+   * disposed.
+   */
   | {
       readonly kind: 'dispose';
       readonly tensor: Source;
@@ -318,15 +321,15 @@ export type Effect =
   /** The number of random numbers drawn, as counted by the program. */
   | { readonly kind: 'drawNumbers'; readonly count: Recipe };
 
-/** How one trace serves other sizes than those it was traced with. */
+/** How one trace serves sizes other than the traced ones. */
 export interface Resized {
-  /** Sizes of inputs, and numbers that determine shapes: a program holds for one set of values. */
+  /** Sizes of inputs, and numbers that determine shapes: a program is valid for one set of values. */
   readonly keys: readonly Source[];
-  /** The guards common to all of them. */
+  /** The guards that all sets of sizes share. */
   readonly guards: readonly Guard[];
   /**
-   * Returns the result for the sizes that the frames hold, with only the guards that `guards` doesn't cover. Null
-   * if the trace would have taken another path.
+   * Returns the result for the sizes in the frames, with only the guards that `guards` doesn't cover. Null if the trace
+   * would have taken another path.
    */
   readonly at: (frames: readonly Frame[]) => TraceResult | null;
   /**
@@ -338,7 +341,7 @@ export interface Resized {
   readonly numbers: () => readonly NumberExpr[];
 }
 
-/** The decision how to trace a loop, or a call that goes over elements. */
+/** A decision on how to trace a loop, or a call that iterates over elements. */
 export interface LoopDecision {
   readonly at: UserPosition | undefined;
   readonly why: string;
@@ -349,7 +352,7 @@ export interface TraceResult {
   readonly guards: readonly Guard[];
   /** The source of each input of the program. */
   readonly inputs: readonly Source[];
-  /** JavaScript numbers that become the program's scalar inputs. */
+  /** JavaScript numbers that are the program's scalar inputs. */
   readonly numbers: readonly Source[];
   readonly scalars: ScalarTable;
   /** Sizes of results that recipes and guards read. */
@@ -364,22 +367,22 @@ export interface TraceResult {
   readonly program: Program;
   readonly makes: readonly Make[];
   readonly effects: readonly Effect[];
-  /** Loops that a graph value may end, or that were to be kept, but that were unrolled. */
+  /** Loops that were unrolled, although a graph value may end them or the user asked to keep them. */
   readonly unrolled: readonly LoopDecision[];
   /** Loops of the program whose iterations JavaScript could have counted. */
   readonly kept: readonly LoopDecision[];
-  /** The code for which the trace holds for one length of an array only, although the length varies. */
+  /** Code for which the trace is valid for one length of an array only, although the length varies. */
   readonly perLength: readonly LoopDecision[];
-  /** Conditions that are a tensor, the result of a comparison: always true, whatever its value is. */
+  /** Conditions that are a tensor, such as the result of a comparison: always truthy, whatever the tensor contains. */
   readonly truthyTensors: readonly UserPosition[];
   /** The calls of `Math.random()` and the clock that a run makes before and after it. */
   readonly called: readonly CalledNumber[];
-  /** How many random numbers a run draws, if the trace knows it. */
+  /** How many random numbers a run draws, if the trace determines it. */
   readonly randomNumbers: number;
   readonly outcome: Outcome;
   /** Indices of the outputs that are read as numbers and freed. */
   readonly reads: readonly number[];
-  /** Indices of the outputs held only by some options of a choice: freed if none is chosen. */
+  /** Indices of outputs contained only in some options of a choice: freed if none of these is chosen. */
   readonly optional: readonly number[];
   /** Outputs that may be the same tensor in a run. */
   readonly same: readonly SameOutput[];

@@ -16,8 +16,8 @@ import { compileItems } from './make.ts';
 import { absentValue, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 
 /**
- * Compiles the effects of an entry. All reads come first: `[a.x, b.x] = [b.x, a.x]` must not see its own first
- * half. The returned function applies the changes.
+ * Compiles the effects of an entry to a function that applies them. All reads come first: in `[a.x, b.x] = [b.x, a.x]`,
+ * the second read must not see the first write.
  */
 export function compileEffects(effects: readonly Effect[]): CompiledEffect {
   const compiled = effects.map(compileEffect);
@@ -85,7 +85,7 @@ const compilers: {
         if (from === 0) array.length = 0;
         const start = array.length;
         array.length = start + items.length;
-        // Not every index: a hole stays a hole.
+        // Skips absent indices, so that a hole remains a hole.
         items.forEach((item, i) => {
           array[start + i] = item;
         });

@@ -1,4 +1,4 @@
-/** Changes to pre-existing Maps and Sets after the run. */
+/** Changes pre-existing Maps and Sets after the run. */
 
 import { callNative, collectionType } from '../../guards/collection-slots.ts';
 import { compileReader } from '../../guards/source.ts';
@@ -7,7 +7,7 @@ import type { OwnedTensors } from '../ownership/owned-tensors.ts';
 import { compileEntries } from './key-order.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
 
-/** One change with its operands read, ready to apply. */
+/** One change whose operands are read, ready to apply. */
 export type Change = () => void;
 
 export function compileCollectionChange(
@@ -44,7 +44,7 @@ export function compileCollectionFill(
   };
 }
 
-/** Removes deleted entries and those that moved to the end; entries that stay are not moved. */
+/** Removes deleted entries and entries that moved to the end; doesn't move the others. */
 function fill(
   collection: object,
   entries: readonly (readonly [key: unknown, value: unknown])[],

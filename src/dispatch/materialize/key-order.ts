@@ -23,14 +23,14 @@ export function inKeyOrder<E>(
   };
 }
 
-/** Ranks labels by an order. A label that the order doesn't name is absent, so its rank doesn't matter. */
+/** Ranks labels by an order. A label that isn't in the order is absent, so its rank doesn't matter. */
 function rankIn(text: string): (label: string) => number {
   const labels = JSON.parse(text) as readonly unknown[];
   const ranks = new Map(labels.map((label, i) => [JSON.stringify(label), i]));
   return (label) => ranks.get(label) ?? labels.length;
 }
 
-/** The entries that are present. */
+/** Compiles a reader of the entries that are present. */
 export function compileEntries(
   recipes: readonly EntryRecipe[],
   order: KeyOrder | null,

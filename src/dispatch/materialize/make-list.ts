@@ -1,4 +1,4 @@
-/** Builds arrays of data-dependent length from the lists that a program returns. */
+/** Builds arrays of data-dependent length from lists that a program returns. */
 
 import { defineData } from '../../../runtime/entry/make.ts';
 import { assertNever, invariant } from '../../../runtime/errors/invariant.ts';
@@ -12,7 +12,7 @@ import { compileRecipe, type RunValues } from './materialize.ts';
 /** For one leaf, the tensors of the lists, element by element. */
 type Columns = readonly (readonly Tensor[])[];
 
-/** Reads the element at an index; `from` is the first of its columns. */
+/** Reads the element at an index; `from` is the index of its first column. */
 type ElementReader = (columns: Columns, from: number, place: number, values: RunValues) => unknown;
 
 interface CompiledElement {
@@ -86,7 +86,7 @@ function compileElement(element: ElementRecipe): CompiledElement {
     case 'list': {
       const { count, read } = compileElement(element.of);
       return {
-        // The last column is the length, which the others share.
+        // The last column is the length, which the other columns share.
         count: count + 1,
         read: (columns, from, place, values) => {
           const inner = columns

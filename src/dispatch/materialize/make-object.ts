@@ -16,7 +16,7 @@ export interface Shell {
 }
 
 export function compileObject(make: ObjectMake): Shell {
-  // Loops by index: the user may have replaced array iteration, which destructuring uses.
+  // Loops by index: the user may have replaced the array iteration that destructuring uses.
   const entries = make.entries.map((entry) => [entry[0], compileRecipe(entry[1])] as const);
   const entriesOf = inKeyOrder(entries, make.order);
   const fillBy = (put: (made: object, key: string, value: unknown) => void) => {
@@ -37,7 +37,7 @@ export function compileObject(make: ObjectMake): Shell {
   if (prototype === null) return { empty: () => Object.create(null) as object, fill };
   const read = compileRecipe(prototype);
   return {
-    // Prototypes are never created by the trace: they exist before everything that is.
+    // The trace never creates prototypes: they exist before all objects that it creates.
     empty: (values) => Object.create(read(values) as object) as object,
     fill: fillBy(defineData),
   };
@@ -91,7 +91,7 @@ function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Des
 function newError(type: ErrorConstructor, message: [text?: string]): Error {
   if ((type as unknown) !== AggregateError) return new type(...message);
   const error = new AggregateError([], ...message);
-  // It comes after the cause.
+  // Deleted to be defined again, after the cause.
   Reflect.deleteProperty(error, 'errors');
   return error;
 }
@@ -103,8 +103,7 @@ function compileError(
 ): Shell {
   const above = prototype && compileRecipe(prototype);
   const isAggregate = (type as unknown) === AggregateError;
-  // Recent engines put the message into the stack when they create the error, when objects of the run don't exist
-  // yet.
+  // Newer engines put the message into the stack when they create the error, before the run's objects exist.
   const isThere = recipes.some(([key, recipe]) => key === 'message' && recipe.kind !== 'made');
   const message = isThere ? entries.find(([key]) => key === 'message')?.[1] : undefined;
   return {
@@ -113,7 +112,7 @@ function compileError(
       const error = newError(type, typeof text === 'string' ? [text] : []);
       foldStack(error, thrownIn);
       const own = above?.(values) as object | undefined;
-      // For an error of a user's class.
+      // An error of a user's class.
       return own && own !== type.prototype ? Object.setPrototypeOf(error, own) : error;
     },
     fill: (made, values) => {

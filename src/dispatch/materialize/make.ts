@@ -33,7 +33,7 @@ import {
 
 /**
  * Creates the objects of one run: first empty containers, then objects built from others, then the containers'
- * contents, so that cycles close; finally, iterators advance to their positions.
+ * contents, so that cycles can close. Finally, iterators advance to their positions.
  */
 export function compileMakes(makes: readonly Make[]): (values: RunValues) => void {
   const compiled = makes.map(compileMake);
@@ -70,7 +70,7 @@ function inOrder(makes: readonly Make[]): number[] {
   return [...order];
 }
 
-/** Promises in creation order: their reactions run in this order. */
+/** Returns promises in creation order: their reactions run in this order. */
 function promisesIn(makes: readonly Make[]): number[] {
   const found = makes.flatMap((make, i) =>
     make.kind === 'promise' ? [{ i, sequence: make.sequence }] : [],
@@ -194,7 +194,7 @@ const compilers: {
     const iterator = compileRecipe(make.iterator);
     const method = make.next && compileRecipe(make.next);
     const { done } = make;
-    // The iterator may be an object that is filled later.
+    // The iterator may iterate over an object that is filled later.
     return {
       empty: () => new ProtocolIterator(),
       fill: (made, values) => {
@@ -230,7 +230,7 @@ const compilers: {
     return {
       build: (values) => {
         const frame = build(values);
-        // JavaScript can't inspect a generator: its content is listed here.
+        // JavaScript can't inspect a generator, so its content is listed here.
         values.made.push([...frame.registers, ...frame.args, frame.thisValue]);
         return resumedGenerator(frame, state);
       },
@@ -242,7 +242,7 @@ const compilers: {
     return {
       build: (values) => {
         const given = args.map((read) => read(values));
-        // JavaScript can't inspect a bound function: its content is listed here.
+        // JavaScript can't inspect a bound function, so its content is listed here.
         const [fn, thisValue] = [target(values) as () => unknown, receiver(values)];
         values.made.push([thisValue, ...given]);
         const bound = fn.bind(thisValue, ...given);
@@ -258,7 +258,9 @@ function compileMake(make: Make): CompiledMake {
   return compilers[make.kind](make as never);
 }
 
-/** Creates a container of a user's class: its prototype immediately, its named properties after the content. */
+/**
+ * Creates a container of a user's class: sets its prototype immediately, and its named properties after the content.
+ */
 function ofClass(own: ObjectMake | null, container: Shell): Shell {
   if (!own) return container;
   const prototype = compileRecipe(own.prototype!);

@@ -10,14 +10,14 @@ import type { Frame } from '../../vm/bytecode/frame.ts';
 import { owns } from '../../vm/language/primordials.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 
-/** Inputs past this index are never donated: the choice is a 30-bit set. */
+/** Inputs from this index on are never donated: the choice is a 30-bit set. */
 const bits = 30;
 
 /**
  * Finds the inputs that die with a call. Known at compile time: the input is in a register or argument of an entry
- * frame that nothing after the call reads. Known only at the call: it is a result of an earlier subgraph that only
- * the frames hold, no other live register holds it, and its memory has no other owner. Returns the function that
- * checks the latter; null if no input can die.
+ * frame that nothing after the call reads. Known only at the call: it is a result of an earlier subgraph, only the
+ * frames reference it, no other live register contains it, and its memory has no other owner. Returns a function that
+ * checks the conditions of the second kind; null if no input can die.
  */
 export function compileDonation(
   result: TraceResult,

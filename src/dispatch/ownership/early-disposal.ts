@@ -10,9 +10,9 @@ import type { Frame } from '../../vm/bytecode/frame.ts';
 import { rejectedIndices } from './rejected-indices.ts';
 
 /**
- * Gradients of earlier steps that the code frees and no op reads, as `zeroGrad()` at the start of a step does: they
- * are freed before the run, so that new gradients can use their memory. Not if the program checks anything before it
- * frees them: where the check fails, the code may go another way.
+ * Gradients of earlier steps that the code frees and no op reads, as `zeroGrad()` at the start of a step does: they are
+ * freed before the run, so that new gradients can use their memory. Not done if the program checks anything before it
+ * frees them: if the check fails, the code may take another path.
  */
 export class EarlyDisposal {
   readonly #tensors: readonly Reader[];
@@ -28,8 +28,8 @@ export class EarlyDisposal {
   }
 
   /**
-   * Splits a planned trace's effects into tensors to free before its run and the remaining effects. `guards`: all
-   * guards that hold when it runs.
+   * Splits a planned trace's effects into tensors to free before its run and the other effects. `guards`: all guards
+   * that hold during the run.
    */
   static of(
     { effects, inputs, program }: TraceResult,
@@ -38,7 +38,7 @@ export class EarlyDisposal {
   ): { readonly early: EarlyDisposal | null; readonly late: readonly Effect[] } {
     const entering = inputs.filter((_, i) => !forward.unusedInputs.includes(forward.inputs[i]!));
     const read = new Set(entering.map(sourceKey));
-    // Some input is the same tensor under another name.
+    // A guard with which some input may be the same tensor under another name.
     for (const guard of guards) {
       if (guard.kind === 'same' && guard.same) {
         read.add(sourceKey(guard.source));
@@ -69,8 +69,8 @@ export class EarlyDisposal {
   }
 
   /**
-   * Called after a failed run. A rejected call runs again natively and looks for what it frees itself. After any
-   * other failure there are no gradients, as after eager execution.
+   * Called after a failed run. A rejected call runs again natively and reads the gradients that it frees itself. After
+   * any other failure there are no gradients, as in eager execution.
    */
   runFailed(frames: readonly Frame[], error: unknown): void {
     const owners = this.#owners.map((read) => read(frames) as Tensor);

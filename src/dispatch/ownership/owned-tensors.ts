@@ -13,21 +13,21 @@ export interface Made {
   readonly own: readonly Tensor[];
   /** Results that an effect has stored, possibly in a container of the frames. */
   readonly stored: readonly Tensor[];
-  /** Arrays, objects, Maps, Sets, cells and closures held by frames, effects and each other. */
+  /** Arrays, objects, Maps, Sets, cells and closures that frames, effects and each other reference. */
   readonly containers: readonly object[];
-  /** Values held by iterators, generators, bound functions and objects with accessors. */
+  /** Values referenced by iterators, generators, bound functions and objects with accessors. */
   readonly captured: readonly unknown[];
 }
 
 /**
- * Tensors that cross a graph break and that only the frames hold: results of one subgraph that a later one reads,
- * in registers, or in arrays, objects and closures that the call created. The user never sees them, so they are
- * freed once no frame leads to them. Tensors that native code or another object refers to are no longer ours.
+ * Tensors that cross a graph break and that only the frames reference: results of one subgraph that a later one reads,
+ * in registers, or in arrays, objects and closures that the call created. The user never sees them, so they are freed
+ * once they are unreachable from the frames. Tensors that native code or another object references are not owned.
  */
 export class OwnedTensors {
-  /** Held only by registers. Created with the first tensor: most calls own none. */
+  /** Tensors referenced only by registers. Created with the first tensor: most calls own none. */
   #made: Set<Tensor> | undefined;
-  /** Held by containers, and possibly by registers: these are never donated to subgraphs. */
+  /** Tensors referenced by containers, and possibly by registers: these are never donated to subgraphs. */
   #contained: Set<Tensor> | undefined;
   #containers: Set<object> | undefined;
   /** During a run: values that effects store in containers or elsewhere. */
@@ -35,15 +35,15 @@ export class OwnedTensors {
   #escaped: Set<object> | undefined;
   /** Created when a subgraph first keeps such a tensor for backward. */
   #savedMemory: SavedMemory | undefined;
-  /** False if the call has had no break and may leave this to another call. */
+  /** False if the call has had no break: another call may then reuse this record. */
   isUsed = false;
 
-  /** Whether no register is the only holder of such a tensor. */
+  /** Whether no owned tensor is referenced by registers alone. */
   get isEmpty(): boolean {
     return this.#owned.size === 0;
   }
 
-  /** Whether only registers hold the tensor. */
+  /** Whether only registers reference the tensor. */
   has(tensor: Tensor): boolean {
     return this.#owned.has(tensor);
   }
@@ -52,7 +52,7 @@ export class OwnedTensors {
     return this.#made ?? none;
   }
 
-  /** Whether nothing created by the call has to be tracked: the usual case of a function without breaks. */
+  /** Whether no object created by the call has to be tracked: the usual case for a function without breaks. */
   get followsNothing(): boolean {
     return this.#ownsNothing && !this.#containers;
   }
@@ -61,14 +61,14 @@ export class OwnedTensors {
     return this.#owned.size === 0 && (this.#contained?.size ?? 0) === 0;
   }
 
-  /** Adds a tensor created natively and held only by a register. */
+  /** Adds a tensor that native code created and only a register references. */
   add(tensor: Tensor): void {
     this.isUsed = true;
     this.#made ??= new Set();
     this.#made.add(tensor);
   }
 
-  /** Adds an array returned by native code: all its tensors are new except the operands. */
+  /** Adds the tensors of an array returned by native code: all are new except the operands. */
   addArray(array: readonly unknown[], operands: ReadonlySet<unknown>): void {
     const tensors = array.filter((item) => item instanceof Tensor && !operands.has(item));
     if (tensors.length === 0) return;
@@ -81,12 +81,12 @@ export class OwnedTensors {
     }
   }
 
-  /** No register holds the tensor any longer. */
+  /** Called when no register references the tensor any longer. */
   release(tensor: Tensor): void {
     this.#dispose(tensor);
   }
 
-  /** The function returns: everything reachable from its value stays, the rest is freed. */
+  /** Called when the function returns: keeps everything reachable from its value, and frees the rest. */
   leave(value: unknown, made: Made): void {
     this.isUsed = true;
     this.#register(made);
@@ -94,7 +94,7 @@ export class OwnedTensors {
     this.disposeAll();
   }
 
-  /** Execution continues in `frames`. */
+  /** Called when execution continues in `frames`. */
   moveTo(frames: readonly Frame[], made: Made): void {
     this.isUsed = true;
     for (const output of made.own) this.add(output);
@@ -107,7 +107,7 @@ export class OwnedTensors {
     this.#disposeUnreachable(held, this.#containers);
   }
 
-  /** An effect stores the value in an object. */
+  /** Called when an effect stores the value in an object. */
   store(object: unknown, value: unknown): void {
     if (!this.#containers?.has(object as object)) {
       this.escape(value);
@@ -118,7 +118,7 @@ export class OwnedTensors {
     this.#stored.add(value);
   }
 
-  /** Native code or a foreign object has seen the value. */
+  /** Called when native code or a foreign object may have kept the value. */
   escape(value: unknown): void {
     if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return;
     this.isUsed = true;
@@ -131,7 +131,10 @@ export class OwnedTensors {
     for (const item of itemsOf(value)) this.escape(item);
   }
 
-  /** A subgraph has run. `holders`: per input its memory before the run; null if it isn't one of these tensors. */
+  /**
+   * Called after a subgraph has run. `holders`: for each input, its memory before the run; null if the input isn't
+   * owned.
+   */
   noteSaved(subgraph: CopiesViews, holders: readonly (Holder | null)[], peak: number): void {
     this.isUsed = true;
     this.#savedMemory ??= new SavedMemory();
@@ -142,7 +145,7 @@ export class OwnedTensors {
     }
   }
 
-  /** The call has ended. */
+  /** Frees all tensors at the end of the call. */
   disposeAll(): void {
     for (const tensor of this.#owned) this.#dispose(tensor);
     for (const tensor of this.#contained ?? none) this.#dispose(tensor);
@@ -196,7 +199,7 @@ export class OwnedTensors {
   }
 }
 
-/** Everything that an object refers to, without running a getter. */
+/** Returns everything that an object references, without running a getter. */
 function itemsOf(container: object): unknown[] {
   const items: unknown[] = [Object.getPrototypeOf(container)];
   for (const key of Reflect.ownKeys(container)) {

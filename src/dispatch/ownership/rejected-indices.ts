@@ -1,4 +1,4 @@
-/** Labels and indices out of range, found before a run: its kernels will reject them. */
+/** Finds labels and indices out of range before a run: its kernels will reject them. */
 
 import { heap } from '../../../runtime/device/cpu/core/heap.ts';
 import { indexOf } from '../../../runtime/device/cpu/core/kernel.ts';
@@ -8,22 +8,22 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** The label of samples that are not counted. */
+/** The label of samples to ignore. */
 const ignored = -100;
 
 interface Range {
-  /** The index of the input that holds the indices, or that they are a view of. */
+  /** The index of the input that contains the indices, or that they are a view of. */
   readonly input: number;
   readonly first: number;
   readonly end: number;
-  /** The value below `first` that is accepted, too. */
+  /** A value below `first` that is also valid; null if there is none. */
   readonly other: number | null;
 }
 
 /**
- * Returns a test of whether a run's inputs hold indices that a kernel would reject, on any path; null if no input is
- * used as indices. It doesn't look at inputs that can't be read where they lie, nor at what the program has written
- * to them before.
+ * Returns a test of whether a run's inputs contain indices that a kernel would reject, on any path; null if no input is
+ * used as indices. The test skips inputs whose data isn't readable in place, and ignores what the program writes to
+ * inputs first.
  */
 export function rejectedIndices(
   program: Program,
@@ -53,7 +53,7 @@ function collect(
     if (input !== undefined && !written.has(input)) {
       ranges.push({ input, ...rangeOf(op, values[op.inputs[0]!]!) });
     }
-    // What a loop carries may be another tensor in the second iteration.
+    // A loop-carried value may be another tensor in the second iteration.
     const isLoop = op.op.name === 'while';
     const known = inputs.map((root, i) => (isLoop && i < op.outputs.length - 1 ? undefined : root));
     for (const { program } of op.regions ?? []) {
@@ -70,7 +70,7 @@ function collect(
   }
 }
 
-/** The operands that hold indices. */
+/** The names of operands that contain indices. */
 const names: ReadonlySet<string> = new Set(['index', 'target']);
 
 function rangeOf({ op, attrs }: ProgramOp, { shape }: TensorMeta): Omit<Range, 'input'> {

@@ -5,7 +5,7 @@ import type { ValueId } from '../../../runtime/program/program.ts';
 import { savedViews } from '../../5-optimize/compact-views.ts';
 import type { SubgraphStages } from '../../programs/stages.ts';
 
-/** An input of a subgraph whose memory its backward keeps through views, and could keep copies of instead. */
+/** An input of a subgraph whose memory its backward keeps through views, but could keep copies of instead. */
 export interface SavedInput {
   readonly number: number;
   /** The views to copy. */
@@ -20,12 +20,12 @@ export interface SavedInput {
 export interface CopiesViews {
   /** The variant that ran last. */
   readonly last: { readonly planned: PlannedSubgraph };
-  /** Inputs that its backward keeps, and could keep copies of. */
+  /** Inputs that its backward keeps, but could keep copies of. */
   readonly lastSavedInputs: readonly SavedInput[];
   copyViews(views: readonly ValueId[]): void;
 }
 
-/** The inputs of a planned subgraph that backward could keep copies of. */
+/** Returns the inputs of a planned subgraph that backward could keep copies of instead. */
 export function savedInputsOf(stages: SubgraphStages): readonly SavedInput[] {
   const { joint, forward, planned, original } = stages;
   if (!joint || !planned.backward) return none;
@@ -54,9 +54,9 @@ interface Kept {
 }
 
 /**
- * Memory that a call created and that its subgraphs keep views of for backward. After the call, these views may be
- * all that holds it: if copies of them are smaller, later calls keep copies, unless that raises a peak, since the
- * original exists while a copy is made.
+ * Memory that a call created and that its subgraphs keep views of for backward. After the call, these views may be its
+ * only owners: if copies of them are smaller, later calls keep copies, unless that raises a peak, since the original
+ * exists while a copy is made.
  */
 export class SavedMemory {
   readonly #kept = new Map<Holder, Kept>();
@@ -70,7 +70,7 @@ export class SavedMemory {
     this.#lastBackward = backward;
   }
 
-  /** The last run keeps the memory. */
+  /** Records that the last run keeps the memory. */
   note(holder: Holder, subgraph: CopiesViews, saved: SavedInput): void {
     let kept = this.#kept.get(holder);
     if (!kept) {
@@ -84,7 +84,7 @@ export class SavedMemory {
     kept.views.push({ run, subgraph, saved });
   }
 
-  /** The call has ended, and its registers are empty. */
+  /** Called when the call has ended and its registers are empty. */
   settle(): void {
     const smaller = [...this.#kept].filter(
       ([holder, { bytes, owners }]) =>
@@ -105,7 +105,7 @@ export class SavedMemory {
     this.#peaks.length = 0;
   }
 
-  /** The step's peak is that of a run, or occurs when the last subgraph's backward runs, with everything kept. */
+  /** The step's peak is the peak of a run, or is reached in the last subgraph's backward, with everything kept. */
   #raisesNoPeak(smaller: readonly (readonly [Holder, Kept])[]): boolean {
     const { allocated } = smaller[0]![0].device.allocator.counter;
     const peak = this.#peaks.reduce((a, b) => Math.max(a, b), allocated + this.#lastBackward);
