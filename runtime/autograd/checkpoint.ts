@@ -11,8 +11,8 @@ import { type Deferred, SavedValue, withSaveListener } from './saved-value.ts';
 /**
  * Runs `body(...inputs)` and keeps only the inputs for backward: the values that its ops would have saved are
  * recomputed when backward reaches them, with the same random numbers. Gradients reach the inputs and every
- * pre-existing tensor that `body` uses. Pass tensors that are not leaves as inputs, or they are kept too. `body`
- * runs twice and must do the same both times.
+ * pre-existing tensor that `body` uses. Pass non-leaf tensors as inputs; others that `body` uses are kept as well.
+ * `body` runs twice and must do the same both times.
  */
 export function checkpoint<Inputs extends readonly unknown[], Result>(
   body: (...inputs: Inputs) => Result,
@@ -51,7 +51,7 @@ class Frame {
   }
 
   run<T>(forward: () => T): T {
-    // Held until all values are known: ops inside may be freed immediately.
+    // Retained until all values are known: ops inside may be freed immediately.
     this.#wanted++;
     try {
       return withSaveListener((value) => this.#defer(value), forward);
@@ -62,7 +62,7 @@ class Frame {
 
   #defer(value: Tensor): Deferred | null {
     if (isOfProgram(value)) return null;
-    // A leaf is alive anyway; keeping it also detects that an optimizer changes it too early.
+    // A leaf is live anyway; saving it also detects an optimizer that changes it before backward.
     if (value.requiresGrad && value.isLeaf) {
       this.#specs.push(null);
       return null;
@@ -129,8 +129,8 @@ class Frame {
 }
 
 /**
- * Whether the node belongs to a program under construction, and so not to `body`. A captured function that `body`
- * calls may be traced in the first run, and may run another of its programs in the second.
+ * Whether the value belongs to a program under construction rather than to `body`: a captured function that `body`
+ * calls may be traced in the first run and run another of its programs in the second.
  */
 function isOfProgram({ traced }: Tensor): boolean {
   return traced !== null;

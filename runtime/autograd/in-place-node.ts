@@ -11,15 +11,15 @@ import { isWritable, noteWrite, regionOf } from './view-family.ts';
 
 /** The implementation of a write: eager, or as part of a program. */
 interface WriteInPlace {
-  /** Copies the target's old value; called if backward needs it. */
+  /** Copies the target's old value; called only if backward needs it. */
   readonly before: () => Tensor;
   readonly write: (before: Tensor | null) => void;
 }
 
 /**
- * Performs a recorded in-place write: the target becomes its result, and its history continues after the write. If
- * backward reads the target's old value, that is copied first. A write through a view is a write to its base,
- * visible through all other views.
+ * Performs a recorded in-place write: the target becomes the result of the write in the graph. If backward reads the
+ * target's old value, that is copied first. A write through a view is a write to its base, visible through all other
+ * views.
  */
 export function recordInPlace(
   op: OpRecord,
@@ -132,7 +132,7 @@ export function writeToLeaf(name: string, target: Tensor, isLeaf: boolean): Auto
   });
 }
 
-/** Whether all handles to the memory are known, and the write can be differentiated in the base. */
+/** Whether all handles to the memory are known and gradients can flow through the write to the base. */
 function isWholeFamily(target: Tensor, op: OpRecord): boolean {
   const { family } = target;
   if (!family || family.lease.live !== handlesOn(target, op) || family.base.disposed) return false;

@@ -3,12 +3,12 @@ import { GradNode, secondBackward, type Target, targetOf } from '../tensor/grad-
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * The reason why a graph can't run backward any more: the name of the op at which backward finds the graph freed,
- * or the error of a backward that needs an overwritten value.
+ * Why a graph can no longer run backward: the name of the op at which backward finds the graph freed, or the error of a
+ * backward that needs an overwritten value.
  */
 export type LostHistory = string | Omit<ErrorFacts, 'at' | 'cause'>;
 
-/** Represents a graph that can't run backward any more: reaching it fails as it would in that graph. */
+/** Represents a graph that can no longer run backward: reaching it fails as it would in that graph. */
 class LostNode extends GradNode {
   override readonly name: string;
   readonly #lost: LostHistory;
@@ -17,7 +17,7 @@ class LostNode extends GradNode {
     super(targets, 1);
     this.#lost = lost;
     this.name = typeof lost === 'string' ? lost : lost.what;
-    // Backward detects a freed graph before it starts, but an overwritten value only on its way.
+    // Backward detects a freed graph before it starts, but an overwritten value only when it reaches it.
     if (typeof lost === 'string') this.consume();
   }
 

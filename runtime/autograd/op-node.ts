@@ -11,7 +11,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { SavedValue } from './saved-value.ts';
 import { share } from './share.ts';
 
-/** The backward node of an op record. Saves only the values that the needed gradients name. */
+/** The backward node of an op. Saves only the values that the needed gradients declare. */
 export class OpNode extends GradNode {
   readonly name: string;
   readonly #attrs: Attrs;
@@ -54,8 +54,8 @@ export class OpNode extends GradNode {
   ): (Tensor | null)[] {
     const gradOutput = gradOutputs[0];
     if (!gradOutput) return this.targets.map(() => null);
-    // One tidy per operand, so that temporaries of one gradient are freed before the next is computed; and one
-    // around all, so that an error frees the earlier gradients.
+    // A `tidy` per operand frees the temporaries of one gradient before the next is computed; the outer `tidy` frees
+    // earlier gradients after an error.
     return tidy(() =>
       this.#plan.gradients.map((gradient, i) =>
         gradient && wanted[i] ? tidy(() => this.#gradientFor(gradient, gradOutput, i)) : null,
@@ -84,7 +84,7 @@ export class OpNode extends GradNode {
     return result === gradOutput ? share(result) : result;
   }
 
-  /** Returns a saved value's place in the graph. An output's own node can't be saved: it would own itself. */
+  /** Returns a saved value's place in the graph. It can't be kept for an output: the node would own itself. */
   #placeOf({ operand, output }: Save): Target {
     if (operand >= 0) return this.targets[operand] ?? null;
     return output === 0 ? { node: this, index: 0 } : null;
@@ -126,7 +126,7 @@ function planFor(op: OpRecord, targets: readonly Target[]): GradientPlan {
   return plan;
 }
 
-/** Returns a key for the set of inputs that need a gradient: for few inputs, their bits below a leading 1. */
+/** Returns a key for the set of inputs that need a gradient: with up to 30 inputs, a bit for each below a leading 1. */
 function keyOf(targets: readonly Target[]): number | string {
   if (targets.length > 30) return targets.map((target) => (target ? 1 : 0)).join('');
   let key = 1;
@@ -184,7 +184,7 @@ export function targetsOf(op: OpRecord, inputs: readonly Tensor[]): Target[] {
 
 let rules = 0;
 
-/** Marks a gradient rule: in a recorded rule, an op without gradient must not be treated as constant. */
+/** Marks the run of a gradient rule: if it is recorded, an op without gradient must not count as constant. */
 function insideRule<T>(body: () => T): T {
   rules++;
   try {

@@ -13,7 +13,7 @@ export interface Deferred {
   release(): void;
 }
 
-/** Observes every value saved with data; may return a way to recompute it instead. */
+/** Called for every value saved with data; may return a recomputed value to use instead. */
 type SaveListener = (value: Tensor) => Deferred | null;
 
 let listener: SaveListener | null = null;
@@ -30,7 +30,7 @@ export function withSaveListener<T>(next: SaveListener | null, body: () => T): T
 }
 
 /**
- * A forward value kept for backward: its data (one more owner of the holder), or only its meta. Remembers the
+ * A forward value kept for backward: its data, as an additional owner of the holder, or only its meta. Records the
  * holder's version to detect later in-place writes.
  */
 export class SavedValue {
@@ -43,7 +43,7 @@ export class SavedValue {
   #holder: Holder | null;
 
   constructor(value: Tensor, kind: SaveKind) {
-    // The meta, not the handle: the handle would stay alive, and its data with it.
+    // Not the handle, which would keep itself and its data alive.
     const { dtype, shape, strides, offset, device } = value;
     this.#meta = { dtype, shape, strides, offset, device };
     this.#traced = value.traced;

@@ -28,8 +28,8 @@ export function provideViewOps(own: ViewOps): void {
 }
 
 /**
- * A tensor and its views. A recorded write through any of them gives the base a new place in the graph; views
- * update theirs on request, as views of the new base.
+ * A tensor and its views. A recorded write through any of them gives the base a new place in the graph. A view updates
+ * its place on request, as a view of the new base.
  */
 class Family implements ViewFamily {
   readonly base: Tensor;
@@ -46,7 +46,7 @@ class Family implements ViewFamily {
     if (!target) return;
     invariant(ops, 'ops that show regions are loaded');
     const region = regionOf(view, base);
-    // Repeated dimensions are left out first.
+    // Expanded dimensions are reduced to size 1 first.
     const once = region.shape.map((size, d) =>
       region.strides[d] === 0 ? Math.min(size, 1) : size,
     );
@@ -92,7 +92,8 @@ export function overlappingDim(
   strides: readonly number[],
 ): number | undefined {
   const order = shape.map((_, d) => d).filter((d) => shape[d]! > 1);
-  // Of windows one element apart, the dimension within a window, which is the shorter one.
+  // Overlapping windows one element apart have two dimensions of equal stride: the later one, within a window, comes
+  // first.
   order.sort((a, b) => strides[a]! - strides[b]! || b - a);
   let reach = 0;
   for (const d of order) {

@@ -22,8 +22,8 @@ export interface BackwardOptions {
   /** Records the backward ops, so that the gradients can be differentiated. False by default. */
   readonly createGraph?: boolean;
   /**
-   * The only tensors, leaves or results, whose `.grad` is accumulated; all leaves by default. Ops that lead to
-   * none of them are not differentiated.
+   * The tensors, leaves or results, whose `.grad` is accumulated; all leaves by default. Ops that lead to none of them
+   * are not differentiated.
    */
   readonly inputs?: Tensor | readonly Tensor[];
 }
@@ -38,9 +38,10 @@ const backwardKinds: OptionKinds<BackwardOptions> = {
 };
 
 /**
- * Adds the gradient of `output` to `.grad` of every leaf that requires one. `gradient` has the shape of `output`
- * and may be omitted for a single element: `backward(loss, { retainGraph: true })`. Frees the graph's saved values
- * unless `retainGraph`. Throws AutogradError for a tensor without a graph or one that was already differentiated.
+ * Adds the gradient of `output` to `.grad` of every leaf that requires one. `gradient` has the shape of `output` and
+ * may be omitted for a single element: `backward(loss, { retainGraph: true })`. Frees the graph's saved values unless
+ * `retainGraph` is set. Throws AutogradError if the tensor has no graph, or the graph was already differentiated and
+ * freed.
  */
 export function backward(
   output: Tensor,
@@ -55,7 +56,7 @@ export function backward(
 }
 
 /**
- * Like `backward`, but waits for gradients that move from a GPU to leaves on another device. Code that runs
+ * Like `backward`, but awaits the transfer of gradients from a GPU to leaves on another device. Code that runs
  * meanwhile must not write to saved values.
  */
 export async function backwardAsync(
@@ -70,7 +71,7 @@ export async function backwardAsync(
   await runBackwardAsync([root], accumulating(given, wanted));
 }
 
-/** The gradient and the options, which may be the only argument. */
+/** Returns the gradient and the options. The only argument may be the options. */
 function operandsOf(
   gradient: Tensor | null | BackwardOptions = null,
   options?: BackwardOptions,
@@ -167,7 +168,7 @@ function addTo(leaf: Tensor, earlier: Tensor, gradient: Tensor): void {
     add_(earlier, gradient);
     return;
   }
-  // With createGraph the sum has its own history.
+  // With `createGraph`, the sum is recorded, so it can't be made in place.
   leaf.grad = liveWith(leaf, add(earlier, gradient));
   earlier.dispose();
 }

@@ -33,12 +33,12 @@ export interface CustomFunction<Inputs extends readonly unknown[], Result extend
   readonly name?: string;
   /** Computes the result without recording. */
   readonly forward: (ctx: FunctionContext, ...inputs: Inputs) => Result;
-  /** Receives a gradient per output (zeros if none arrived) and returns one per input of `forward`. */
+  /** Receives one gradient per output (zeros if none arrived) and returns one per input of `forward`. */
   readonly backward: (ctx: FunctionContext, ...gradOutputs: Tensor[]) => Gradients;
 }
 
 /**
- * Returns a function with a custom gradient. Both parts run inside `tidy`, which frees temporaries. With
+ * Returns a function with a custom gradient. `forward` and `backward` run inside `tidy`, which frees temporaries. With
  * `createGraph`, `backward` is recorded like any other code, so it can be differentiated again.
  */
 export function customFunction<Inputs extends readonly unknown[], Result extends Outputs>(
@@ -110,7 +110,7 @@ const entryKind = either(
   aTensor,
   that('null', (own) => own === null || own === undefined),
 );
-/** A function that returns nothing has forgotten its `return`. */
+/** No undefined: a function that returns nothing lacks a `return`. */
 const backwardKinds = { result: either(orNull(aTensor), arrayOf(entryKind)) };
 
 const nameOf = ({ name = 'customFunction' }: Pick<AnyRules, 'name'>): string => name;

@@ -35,7 +35,7 @@ export interface RunOptions {
   readonly wanted?: readonly Place[];
   readonly sink: GradientSink;
   readonly names?: Names | undefined;
-  /** Called when a contribution to a leaf's gradient is added to earlier ones, also by a node itself. */
+  /** Called when a contribution is added to a leaf's earlier ones, by the engine or by a node. */
   readonly onLeafSum?: (leaf: Tensor, sum: Tensor) => void;
   /** Called before each node runs with the gradients of its results, which it may replace. */
   readonly onNode?: (node: GradNode, gradients: (Tensor | null)[]) => void;
@@ -50,16 +50,16 @@ interface Inbox {
 }
 
 /**
- * Reverse-mode differentiation over the recorded graph: latest node first, each node once, after all its gradients
- * have arrived. Contributions are summed in that order, which is also the order of a program's backward. Gradients
- * die when consumed, saved values when their node has run.
+ * Reverse-mode differentiation over the recorded graph: latest node first, each node once, after all its gradients have
+ * arrived. Contributions are summed in that order, which is also the order of a program's backward. Gradients are freed
+ * when consumed, saved values once their node has run.
  */
 export function runBackward(roots: readonly Root[], options: RunOptions): void {
   const mode = modeOf(options);
   mode(() => new BackwardPass(options).run(roots));
 }
 
-/** Like `runBackward`, but waits for gradients that leave an asynchronously read device. */
+/** Like `runBackward`, but awaits gradients that move off an asynchronously read device. */
 export async function runBackwardAsync(roots: readonly Root[], options: RunOptions): Promise<void> {
   await new BackwardPass(options).runAwaiting(roots, modeOf(options));
 }
@@ -83,7 +83,7 @@ class BackwardPass implements Inboxes {
   /** Nodes whose gradients are complete, oldest first. */
   readonly #ready: GradNode[] = [];
   readonly #wanted: WantedPlaces;
-  /** For nodes with only some contributing outputs, the targets that these lead to. */
+  /** For nodes of which only some outputs contribute: the targets that these outputs lead to. */
   readonly #leads = new Map<GradNode, readonly boolean[]>();
 
   constructor(options: RunOptions) {
@@ -206,7 +206,7 @@ class BackwardPass implements Inboxes {
     return true;
   }
 
-  /** Returns the node's targets without omitted ones, which may have been freed and must not receive anything. */
+  /** Returns the node's targets, null for omitted ones: they may have been freed and must not receive anything. */
   #targetsOf(node: GradNode): readonly Target[] {
     const leads = this.#leads.get(node);
     return leads ? node.targets.map((target, i) => (leads[i] ? target : null)) : node.targets;

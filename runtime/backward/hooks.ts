@@ -45,7 +45,7 @@ function hooksAt(place: Place): HookEntry[] {
   return node.hooks[index];
 }
 
-/** Lets backward fill `.grad` of a result too, which is disposed with the result. Leaves have it anyway. */
+/** Makes backward fill `.grad` of a result, too; it is disposed with the result. No effect on leaves. */
 export function retainGrad(tensor: Tensor): void {
   expectGradient('retainGrad', tensor);
   if (tensor.isLeaf || tensor.retainsGrad) return;
@@ -53,7 +53,7 @@ export function retainGrad(tensor: Tensor): void {
   retainAt(tensor);
 }
 
-/** Completes the gradient of output `index`: hooks run first, so that later readers get their result. */
+/** Completes the gradient of output `index`. Runs hooks first, so that all later readers see what they return. */
 export function passOutput(node: GradNode, index: number, gradient: Tensor): Tensor {
   const passed = throughHooks(node.hooks?.[index], gradient);
   for (const { index: of, handle } of node.retained ?? []) {
@@ -71,7 +71,7 @@ function addToRetained(tensor: Tensor, gradient: Tensor): void {
   grad?.dispose();
 }
 
-/** Returns the gradient after all hooks of its place; consumes the given handle. */
+/** Returns the gradient after all hooks at `place` have run; consumes the given handle. */
 export function throughHooks(
   hooks: readonly HookEntry[] | null | undefined,
   gradient: Tensor,

@@ -2,7 +2,7 @@ import type { Place } from '../autograd/place.ts';
 import type { GradNode } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Resolves tensors that a program knows by several names, so that contributions reach the right sum. */
+/** Resolves tensors that have several names in a program, so that contributions reach the right sum. */
 export interface Names {
   /** Returns the places that a contribution to a place may belong to, including that place. */
   of(place: Place): readonly Place[];

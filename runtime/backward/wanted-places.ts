@@ -24,7 +24,9 @@ export class WantedPlaces {
     return !this.#wanted || this.#leading.has(node);
   }
 
-  /** Finds the nodes below these roots that lead to a wanted place: old ones first, as targets precede their nodes. */
+  /**
+   * Finds the nodes below these roots that lead to a wanted place. Visits old nodes first: targets precede their nodes.
+   */
   findLeading(roots: readonly Place[]): void {
     if (!this.#wanted) return;
     const reached = new Set<GradNode>();

@@ -11,7 +11,7 @@ export interface MadeObject<Recipe> {
   readonly entries: readonly (readonly [string, Recipe])[];
 }
 
-/** Key and value are the same for a Set; a Set element may be missing. */
+/** For a Set, key and value are the same; an element may be missing. */
 export interface MadeCollection<Recipe> {
   readonly kind: 'collection';
   readonly type: 'Map' | 'Set';
@@ -95,7 +95,7 @@ export function compileItems<Recipe, Values>(
   };
 }
 
-/** Defines a property as literals and fields do, without calling any setter, not even that of `__proto__`. */
+/** Defines a property like object literals and class fields, without calling a setter, not even that of `__proto__`. */
 export function defineData(object: object, key: string, value: unknown): void {
   Object.defineProperty(object, key, {
     value,

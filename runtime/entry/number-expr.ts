@@ -2,7 +2,7 @@ import { exactText } from '../numerics/exact-text.ts';
 import { printScalarCall, scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 
 /**
- * A JavaScript number as an expression. Its leaves tell where a call finds the operands: a source in a trace, a
+ * An expression for a JavaScript number. Its leaves say where a call reads the operands: a source in a trace, a
  * location in a saved program, or a size.
  */
 export type NumberExprOf<Leaf extends NumberLeaf> =

@@ -12,14 +12,14 @@ export interface ScalarRecipe {
 }
 
 /**
- * Describes how to get a value after a run. Leaves don't depend on outputs: constants, values read from a source,
- * numbers computed from these.
+ * Describes how to produce a value after a run. Leaves don't depend on outputs: they are constants, values read from a
+ * source, and numbers computed from such values.
  */
 export type RecipeOf<Leaf extends RecipeLeaf> =
   /** Output `index` of the program. */
   | { readonly kind: 'output'; readonly index: number }
   | ScalarRecipe
-  /** Text containing such elements. */
+  /** Text that contains single elements of outputs. */
   | { readonly kind: 'text'; readonly parts: readonly TextPart<ScalarRecipe>[] }
   /** Object `index` among those each run creates. */
   | { readonly kind: 'made'; readonly index: number }

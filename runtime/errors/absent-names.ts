@@ -1,4 +1,4 @@
-/** Names that PyTorch users expect but this library lacks: the error tells what to write instead. */
+/** Names that PyTorch users expect but this library lacks: the error says what to write instead. */
 
 import { ArgumentError } from './errors.ts';
 
@@ -29,7 +29,7 @@ export function defineAbsent(
 }
 
 /**
- * Returns the object behind a prototype that holds absent names: adding a name to a prototype with hundreds of
+ * Returns the parent of a prototype, which contains its absent names: adding a name to a prototype with hundreds of
  * methods would copy its whole property table.
  */
 function absentBehind(prototype: object): object {

@@ -43,7 +43,7 @@ export class TostaticError extends Error {
     this.at = at;
   }
 
-  /** Adds the layer that threw to the message; enclosing modules add their own names for it in turn. */
+  /** Adds the layer that threw to the message; each enclosing module prepends its own name. */
   addLayer(name: string, description: string): void {
     const before = this.layer;
     this.layer = before === undefined ? name : `${name}.${before}`;
@@ -54,13 +54,13 @@ export class TostaticError extends Error {
     this.#replace(lines.join('\n'));
   }
 
-  /** Puts the function that was called in place of the op that is named first. */
+  /** Replaces the op named first in the message with the function that the user called. */
   rename(name: string): void {
     this.#replace(this.message.replace(/^\w+(?=: )/, () => name));
   }
 
   #replace(message: string): void {
-    // Engines copy the message into the stack, which is what they print.
+    // Engines copy the message into the stack, and print the stack.
     if (this.stack) this.stack = this.stack.replace(this.message, () => message);
     this.message = message;
   }

@@ -1,6 +1,6 @@
-/** Files by path and by URL, those of Windows included: stacks and source maps name them in both ways. */
+/** Converts between paths, including those of Windows, and URLs: stacks and source maps use both. */
 
-/** Returns the path of a file URL, and any other name as it is. */
+/** Returns the path of a file URL, or any other name unchanged. */
 export function filePath(name: string): string {
   if (!name.startsWith('file://')) return name;
   try {

@@ -3,9 +3,9 @@ import { isV8Line } from './stack-lines.ts';
 
 /** The part of a stack that belongs to one run of captured code. */
 interface StackOfRun {
-  /** The current stack, whose lines the error's stack has below those of the run. */
+  /** The current stack. The error's stack has its lines below those of the run. */
   readonly current: string;
-  /** Whether the stack below may belong to another run, which folds it. */
+  /** Whether the lines below may belong to another run, which folds them itself. */
   readonly isNested: boolean;
   /** Whether generated code runs the innermost captured frame. */
   readonly isGenerated: boolean;
@@ -46,7 +46,7 @@ export function foldStack(
       last.frame = undefined;
     }
   }
-  // Below everything that the run has called.
+  // Captured frames go below all frames that the run has called.
   const inner = run
     ? frames.findLastIndex(({ part, frame }, i) => i < end && (!part || frame))
     : -1;
@@ -85,7 +85,7 @@ export function foldStack(
 
 const linesOf = (stack: string): string[] => stack.split('\n').filter((line) => line !== '');
 
-/** Returns the first line that the current stack has as well, with everything below; all may have been cut off. */
+/** Returns the index from which the lines are also in the current stack; engines may have cut off either stack. */
 function endOfRun(lines: readonly string[], current: readonly string[]): number {
   const end = lines.findIndex((line, index) => {
     const start = current.indexOf(line);

@@ -8,7 +8,7 @@ import {
 
 const ofOps = [ArgumentError, DisposedError, DTypeError, ShapeError];
 
-/** Runs what a function is composed of: an error of an op in it names the function, which the user called. */
+/** Runs the body of a composite function: an error thrown by an op in it names the function that the user called. */
 export function naming<T>(name: string, body: () => T): T {
   try {
     return body();

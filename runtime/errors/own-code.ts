@@ -36,14 +36,14 @@ function partUnder(path: string): OwnPart | null {
 }
 
 /**
- * Record of a published file's first or last statement: an error that is created there. Bundlers may hoist functions
- * out of a wrapper, so the first statement also records the file's first and last function.
+ * What a published file's first or last statement records: an error created there. Bundlers may hoist functions out of
+ * a wrapper, so the first statement also records the file's first and last functions.
  */
 type Edge =
   | readonly [OwnPart, Error, EndFunction, EndFunction, ...EndFunction[]]
   | readonly [null, Error];
 
-/** Returns an error that it creates. */
+/** Creates and returns an error, whose stack tells the function's position. */
 type EndFunction = () => readonly [Error];
 
 /** The code between both ends of a published file, which may share its current file with other code. */
@@ -56,7 +56,7 @@ interface Stretch {
 
 const edgesKey = Symbol.for('tostatic.code');
 
-/** Returns whether a script may contain published code, which names its record of ends. */
+/** Whether a script may contain published code, which contains the key of its records. */
 export const mayBePublished = (text: string): boolean => text.includes(edgesKey.description!);
 
 let stretches: readonly Stretch[] = [];
@@ -106,8 +106,8 @@ export function ownPartAt(place: CodePlace): OwnPart | null {
 }
 
 /**
- * Whether a bundle's source map leads from a position into a published file, for bundles that move its functions out
- * of its stretches. The map names each published file by its first statement.
+ * Whether a bundle's source map leads from a position into a published file, for bundles that move functions out of the
+ * file's stretches. The map names each published file by its first statement.
  */
 export function isPublishedOriginal(place: CodePlace, original: string): boolean {
   const [bundle, file] = [filePath(place.file), filePath(original)];

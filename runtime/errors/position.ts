@@ -36,8 +36,8 @@ export function withPositionProvider<T>(provider: Provider, body: () => T): T {
 }
 
 /**
- * Returns the innermost frame that is in neither this package nor Node, mapped to the user's file if there is a
- * source map. Frames of installed packages (test runners, loaders) count only if there is no other, and with
+ * Returns the innermost frame that is in neither this package nor Node, mapped to the user's file if there is a source
+ * map. Frames of installed packages (test runners, loaders) count only if there is no other, and only with
  * `orInstalled`.
  */
 function positionFromStack(lines: readonly string[], orInstalled = true): UserPosition | undefined {
@@ -60,14 +60,17 @@ export function ownFrameOf(text: string): OwnPart | null {
   return owner ? ownPartAt(owner) : null;
 }
 
-/** Returns a path for files, and for files from the page's own server, relative to its root like the build plugin's. */
+/**
+ * Returns the path of a file. For files from the page's own server it is relative to the root, as the build plugin's
+ * are.
+ */
 function shownFile(file: string): string {
   const origin = globalThis.location?.origin;
   if (!origin || !file.startsWith(`${origin}/`)) return filePath(file);
   return decodeURIComponent(new URL(file).pathname.slice(1));
 }
 
-/** Reading a stack takes time for each of its frames, and the user's is nearly always among the first. */
+/** Reading a stack takes time per frame, and the user's frame is nearly always among the first. */
 const [firstFrames, allFrames] = [20, 100];
 
 /** Returns an error with the current stack. */
@@ -79,7 +82,7 @@ export function stackOf(frames: number): Error {
   return here;
 }
 
-/** Whether captured code that runs has been called by other captured code, through native code. */
+/** Whether the running captured code was called by other captured code, through native code. */
 export const isNestedRun = (): boolean => providers.length > 1;
 
 /** The position that a provider knows; null without any provider. */
@@ -92,8 +95,8 @@ function providedPosition(): { readonly at: UserPosition | undefined } | null {
 }
 
 /**
- * A user frame above the runner of captured code, which is a natively running function called from bytecode, comes
- * first, then the provided position. Undefined unless `isWhole`, if frames that are missing decide.
+ * Returns the user frame above the runner of captured code, if any: a native function called from bytecode. Otherwise
+ * the provided position. Undefined if that depends on missing frames, unless `isWhole`.
  */
 function positionIn(
   { stack = '' }: Error,

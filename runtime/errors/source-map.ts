@@ -8,12 +8,12 @@ interface SourceMapJson {
   readonly sources: readonly (string | null)[];
   readonly sourcesContent?: readonly (string | null)[];
   readonly sourceRoot?: string;
-  /** Maps with several parts have `sections` instead, which no page bundler writes. */
+  /** Indexed maps have `sections` instead; no page bundler writes them. */
   readonly sections?: unknown;
 }
 
 export interface SourceMap {
-  /** The URLs of the sources, or their names as written if they are no URLs. */
+  /** The URLs of the sources, or their names as written if these aren't URLs. */
   readonly files: readonly (string | undefined)[];
   readonly contents: readonly (string | null)[];
   /** Returns the original of a 1-based position; undefined if the map has none. */
@@ -65,7 +65,7 @@ function lastUntil(segments: readonly Segment[], column: number): Segment | unde
 
 function resolved(source: string, base: string): string {
   try {
-    // Loaders name files by plain paths: `C:/` is no scheme, and a folder may be called `c#`.
+    // Loaders name files by plain paths: `C:/` isn't a scheme, and a folder may be called `c#`.
     const isPath = base.startsWith('file:') && /^(\w:)?[\\/]/.test(source);
     return base ? new URL(isPath ? fileUrl(source) : source, base).href : source;
   } catch {

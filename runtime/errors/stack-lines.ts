@@ -33,7 +33,9 @@ export function placeInStackLine(text: string): CodePlace | undefined {
   return { file: file!, line: Number(line), column: Number(column) };
 }
 
-/** Whether it is evaluated code: `page.js line 3 > eval` in Firefox, `eval at f (page.js:3:1), <anonymous>` in V8. */
+/**
+ * Whether the file is evaluated code: `page.js line 3 > eval` in Firefox, `eval at f (page.js:3:1), <anonymous>` in V8.
+ */
 const isEvaluated = (file: string): boolean => /^eval at /.test(file) || / line \d+ > /.test(file);
 
 /** Returns the position of the code that owns the frame; for evaluated code, of the code that evaluated it. */

@@ -49,7 +49,7 @@ export interface FreeMemory {
 
 /** The source of an allocator's chunks. */
 export interface ChunkSource {
-  /** Takes at least `bytes` more bytes from the device. Throws OutOfMemoryError. */
+  /** Reserves at least `bytes` more bytes of the device. Throws OutOfMemoryError. */
   grow(bytes: number): { readonly ptr: number; readonly bytes: number };
 }
 
@@ -58,7 +58,7 @@ interface Block {
   ptr: number;
   bytes: number;
   free: boolean;
-  /** Freed, but kept whole for the next allocation of its size. */
+  /** Freed, but not split or joined, for the next allocation of its size. */
   kept: boolean;
   before: Block | undefined;
   after: Block | undefined;
@@ -69,14 +69,13 @@ function isFree(block: Block | undefined): block is Block {
   return block !== undefined && (block.free || block.kept);
 }
 
-/** The size in bytes up to which freed blocks are kept whole. */
+/** The size in bytes up to which freed blocks are kept for the next allocation of their size. */
 const mostKept = 4096;
 
 /**
- * Auto-growth best-fit allocation: takes the smallest free block that is large enough and splits off the rest;
- * joins freed blocks with free neighbors; takes a new chunk only if nothing fits. Small blocks are kept whole for
- * the next allocation of their size, usually the next op; they are joined with their neighbors before a new chunk
- * is taken.
+ * Auto-growth best-fit allocation: takes the smallest free block that is large enough, splits off the rest, joins freed
+ * blocks with free neighbors, and reserves a new chunk only if nothing fits. Small freed blocks are kept for the next
+ * allocation of their size, usually the next op, and joined only before a new chunk is reserved.
  */
 export class BestFitAllocator implements Allocator {
   readonly counter: MemoryCounter;
@@ -147,7 +146,7 @@ export class BestFitAllocator implements Allocator {
     let largest = 0;
     for (const block of [...this.#free, ...this.#kept.flat()]) {
       free += block.bytes;
-      // Each run of free neighbors is measured from its first block.
+      // A run of free neighbors is measured once, from its first block.
       if (isFree(block.before)) continue;
       let run = 0;
       for (let next: Block | undefined = block; isFree(next); next = next.after) run += next.bytes;

@@ -9,7 +9,7 @@ interface NodeModules {
 
 let found: Collect | null | undefined;
 
-/** Runs a full collection; returns false if the engine offers none, as in pages or if Node rejects the flag. */
+/** Runs a full collection. Returns false if there is no way to trigger it: in pages, or if Node rejects the flag. */
 export function collectGarbage(): boolean {
   found ??= find();
   found?.();
@@ -31,7 +31,7 @@ function find(): Collect | null {
   }
 }
 
-/** Resolves in a separate macrotask: finalizers of collected tensors run before it, never between microtasks. */
+/** Resolves in a new macrotask. Finalizers of collected tensors run before it, never between microtasks. */
 export function macrotask(): Promise<void> {
   const { setImmediate } = globalThis as { setImmediate?: (body: () => void) => void };
   return new Promise((resolve) => {

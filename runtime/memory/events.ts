@@ -1,5 +1,5 @@
 /**
- * The single stream of memory events. Statistics, logs, timelines and the profiler are folds over it. Without a
+ * The single stream of memory events. Statistics, logs, timelines and the profiler are computed from it. Without a
  * listener no event is created: emitters check `events.active` first.
  */
 
@@ -35,7 +35,7 @@ export type MemoryEvent =
       readonly bytes: number;
       readonly op: string;
     }
-  /** Inserted by code to mark a position: `forward`, `START SOT_CALL_3`. */
+  /** A position marked by code: `forward`, `START SOT_CALL_3`. */
   | { readonly kind: 'mark'; readonly label: string };
 
 export type MemoryListener = (event: MemoryEvent) => void;

@@ -1,7 +1,7 @@
 /**
- * Handles tensors that only the garbage collector can free. Their memory is outside the JavaScript heap: the
- * collector doesn't see it grow, and finalizers run only in macrotasks. So the awaits of a training loop trigger a
- * collection once much was allocated, and a loop without awaits prints one warning.
+ * Handles tensors that only the garbage collector can free. Their memory is outside the JavaScript heap: the collector
+ * doesn't see it grow, and finalizers run only in macrotasks. So the awaits of a training loop trigger a collection
+ * once enough was allocated, and a loop without awaits prints a warning, once.
  */
 
 import { formatPosition, userPosition } from '../errors/position.ts';
@@ -9,7 +9,7 @@ import { collectGarbage, macrotask } from './collect-garbage.ts';
 import type { MemoryCounter } from './stats.ts';
 
 const MiB = 2 ** 20;
-/** A collection is triggered once this many more bytes are in use than after the last one. */
+/** The growth since the last collection, in bytes, that triggers the next one: between these limits. */
 const [leastGrowth, mostGrowth] = [256 * MiB, 512 * MiB];
 
 /** The maximum number of macrotasks to wait for finalizers. */
@@ -27,7 +27,7 @@ export function isUnderPressure(counter: MemoryCounter): boolean {
 export async function relieve(counter: MemoryCounter): Promise<void> {
   if (!isUnderPressure(counter)) return;
   const before = counter.allocated;
-  // Finalizers run in a macrotask queued by the collection, which may not be the next one.
+  // Finalizers run in a macrotask that the collection queues, not necessarily the next one.
   const turns = collectGarbage() ? mostTurns : 1;
   for (let i = 0; i < turns && counter.allocated >= before; i++) await macrotask();
   const growth = Math.min(mostGrowth, Math.max(leastGrowth, counter.allocated));
@@ -46,7 +46,7 @@ let isTold = false;
 /** Growth within one macrotask that indicates a loop of steps rather than a large model. */
 const [manyBytes, manyBlocks] = [768 * MiB, 1000];
 
-/** Called when a device takes more memory, which is rare and only happens while the program grows. */
+/** Called when a device reserves more memory, which is rare and only happens while the program grows. */
 export function noteGrowth(counter: MemoryCounter): void {
   if (isTold) return;
   const { allocated, allocations, frees } = counter;

@@ -4,7 +4,7 @@ import { events } from './events.ts';
 export interface MemoryStats {
   readonly allocated: number;
   readonly peakAllocated: number;
-  /** Bytes taken from the device, used or not. */
+  /** Bytes reserved from the device, used or not. */
   readonly reserved: number;
   readonly peakReserved: number;
   readonly allocations: number;
@@ -14,12 +14,12 @@ export interface MemoryStats {
 }
 
 /**
- * While `apart`, allocations belong to a reference run alongside the user's program (check mode) and are counted
- * separately, so that the program's counts stay exact. A block is freed where it was counted.
+ * While `apart`, allocations belong to check mode's reference run and are counted separately, so that the counts of the
+ * user's program stay exact. A free is counted where its allocation was.
  */
 export const counting = { apart: false };
 
-/** The running fold over one device's allocations; always active, so it allocates nothing. */
+/** Counts one device's allocations. Always active, so it allocates nothing itself. */
 export class MemoryCounter implements MemoryStats {
   allocated = 0;
   peakAllocated = 0;
@@ -28,7 +28,7 @@ export class MemoryCounter implements MemoryStats {
   allocations = 0;
   frees = 0;
   allocatedInAll = 0;
-  /** Another peak, reset when a step's memory budget begins. */
+  /** A second peak, reset at the start of a step with a memory budget. */
   highest = 0;
   /** Bytes of blocks allocated while counting apart. */
   apartAllocated = 0;

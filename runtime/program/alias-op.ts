@@ -17,9 +17,8 @@ export function sameElements(name: string): OpRecord {
 }
 
 /**
- * A separate value without gradient history. Attr `leaf` makes it a new leaf: gradients that reach it accumulate
- * on that leaf, or on the program input that it aliases. Attr `same` makes it the same tensor, for paths on which
- * the tensor has no history.
+ * A separate value without gradient history. With attr `leaf` it is a new leaf: gradients accumulate on it, or on the
+ * program input that it aliases. With attr `same` it is the same tensor, for paths on which the tensor has no history.
  */
 export const aliasOp = sameElements('alias');
 

@@ -15,12 +15,12 @@ export interface Backend {
   /** The name in errors and reports. */
   readonly name: string;
   /**
-   * Whether `run` returns a promise. Such a backend serves async functions, which await each graph. The device's
-   * kernels run everything synchronous: bodies of branches and loops, and backward programs.
+   * Whether `run` returns a promise. Such a backend runs the graphs of async functions, which await them. The device's
+   * kernels run whatever is synchronous: branch and loop bodies, and backward programs.
    */
   readonly isAsync?: boolean;
   /**
-   * Compiles `program`, whose op `i` is the op of `plan.steps[i]`; a fused op has its parts in `kernel.body`.
+   * Compiles `program`, whose op `i` is the op of `plan.steps[i]`; the parts of a fused op are in `kernel.body`.
    * `device` is the device of its first result. `isComputable` tells for each step whether `begin` returns true.
    */
   compile(
@@ -54,7 +54,7 @@ export interface RunningSteps {
    * the step itself, as for views, transfers, control ops and ops on optional gradients; `end` is then not called.
    */
   begin(step: number): boolean;
-  /** Called once the results are computed: frees values that die in the step and counts its in-place writes. */
+  /** Called once the results are computed: frees values whose last use is the step, and counts its in-place writes. */
   end(step: number): void;
   /**
    * The memory of the CPU device, which gives values their addresses. It may be replaced during `begin` or
@@ -67,8 +67,8 @@ export interface RunningSteps {
    */
   address(value: ValueId): number;
   /**
-   * Returns the allocation of such a value and the index of its first element in it. With `keepElsewhere`, its
-   * bytes may stay with the backend.
+   * Returns the allocation of such a value and the index of its first element in it. With `keepElsewhere`, its bytes
+   * may stay in the backend.
    */
   operand(value: ValueId): Operand;
   /** Returns the attributes of a step, with the numbers of this run. */

@@ -128,7 +128,7 @@ export class ProgramBuilder implements Interceptor {
     return this.#optional.size > 0 && this.#optional.has(this.valueOf(tensor));
   }
 
-  /** Whether the tensor is a control op's result that may alias an operand or another result. */
+  /** Whether the tensor is a result of a control op that may alias an operand or another result. */
   isHandedThrough(tensor: Tensor): boolean {
     return this.#handedThrough.has(this.rootOf(tensor));
   }
@@ -178,7 +178,7 @@ export class ProgramBuilder implements Interceptor {
       return [inputs[0]!];
     }
     const metas = ids.map((id) => this.#values[id]!);
-    // The engine adds gradients without recording; sums in user code are sums of tensors, even if those are empty.
+    // An unrecorded sum is the engine's, of gradients; a sum in user code is one of tensors, even if they are empty.
     if (!gradEnabled() && isListSum(op, metas)) return this.execute(listAdd, inputs, {}, device);
     const { kernel } = op;
     const specs =

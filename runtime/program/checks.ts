@@ -1,4 +1,4 @@
-/** Effects that a program may have had before one of its checks fails or a kernel rejects its values. */
+/** Effects that a program may have before a check fails or a kernel rejects its values. */
 
 import type { OpRecord } from '../ops/record/define-op.ts';
 import type { Plan, Step } from './plan.ts';
@@ -6,8 +6,8 @@ import { oncePerProgram, type ProgramOp } from './program.ts';
 import { writtenInputs, writtenOperands } from './writes.ts';
 
 /**
- * Returns the inputs (by index) that a run copies beforehand: those written before or in the last op that may make
- * it bail out. A control op allocates a data-dependent amount of memory, so it may run out of memory.
+ * Returns the indices of the inputs that a run copies beforehand: those written by the last op that may bail out, or
+ * before it. Control ops may run out of memory, since they allocate a data-dependent amount.
  */
 export function copiedInputs({ inputs, steps }: Pick<Plan, 'inputs' | 'steps'>): readonly number[] {
   const ops = steps.map(({ op }) => op);
@@ -23,7 +23,7 @@ function takesMemory({ call, regions = [] }: ProgramOp): boolean {
 
 const none: readonly number[] = [];
 
-/** Whether a check may fail, or a kernel reject its values, after an operand was written. */
+/** Whether a check may fail or a kernel may reject its values after an operand was written. */
 function isGivenUpLate(ops: readonly ProgramOp[]): boolean {
   const last = ops.findLastIndex(mayRefuse);
   if (last < 0) return false;
@@ -31,7 +31,7 @@ function isGivenUpLate(ops: readonly ProgramOp[]): boolean {
   return ops.slice(0, last).some(writes) || (writes(ops[last]!) && insideOf(ops[last]!));
 }
 
-/** Whether a program that may bail out prints lines, which must then be held back. */
+/** Whether a program may bail out and prints lines, which are then held back until it can't. */
 export function holdsLines(steps: readonly Step[]): boolean {
   const ops = steps.map(({ op }) => op);
   return ops.some(mayRefuse) && ops.some(hasLine);
@@ -55,7 +55,7 @@ function isCheck({ name }: OpRecord): boolean {
   return name === 'assert' || name === 'call';
 }
 
-/** Whether the op is a check of a decision, or contains one: where it fails, the code takes another path. */
+/** Whether the op is, or contains, a check of a decision: if it fails, the code takes another path. */
 export function isChecked({ op, regions = [] }: Pick<ProgramOp, 'op' | 'regions'>): boolean {
   return op.name === 'assert' || regions.some(({ program }) => hasChecked(program));
 }

@@ -1,6 +1,6 @@
 /**
- * Calls of the tensor API on tensors of data-dependent shape. A program knows such a value by its dtype, its rank
- * and the fixed sizes; the call has a separate program for each set of shapes that occurs.
+ * Calls of the tensor API on tensors of data-dependent shape. The program around the call knows only their dtype, rank
+ * and fixed sizes; the call has a separate program for each set of shapes that occurs.
  */
 
 import type { TensorSpec } from '../device/tensor-meta.ts';
@@ -24,7 +24,7 @@ export interface DynamicCall {
   readonly list: boolean;
   /** True if no result shares memory with an operand. */
   readonly apart?: boolean | undefined;
-  /** Sample data that a run might have and that the call accepts. */
+  /** Sample operands that a run might have and the call accepts. */
   readonly sample: readonly GivenOperand[];
   /**
    * Returns the program for the operands of a run. It has one input per tensor and per list element, none for
@@ -33,7 +33,7 @@ export interface DynamicCall {
   at(given: readonly GivenOperand[]): Region;
 }
 
-/** Returns the spec that represents a value with some data-dependent sizes (null): it has no bytes. */
+/** Returns the spec, without bytes, of a value with data-dependent sizes (null). */
 export function dynamicSpec(
   dtype: TensorSpec['dtype'],
   sizes: readonly (number | null)[],

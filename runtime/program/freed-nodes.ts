@@ -1,6 +1,6 @@
 import type { GradNode } from '../tensor/grad-node.ts';
 
-/** The queries of a region to the surrounding program. */
+/** What a region queries from the surrounding program. */
 export interface OutsideNodes {
   isFreed(node: GradNode): boolean;
   mayBeFreed(node: GradNode): boolean;

@@ -12,7 +12,7 @@ export interface TakenRegion {
   /** The index among all frames of the run; 0 is the program itself. */
   readonly frame: number;
   readonly inside: TakenPath;
-  /** The operands of a call with data-dependent shapes, as `DynamicCall.at` takes them. */
+  /** The operands of a call with data-dependent shapes, in the form that `DynamicCall.at` expects. */
   readonly given?: readonly GivenOperand[];
 }
 
@@ -29,7 +29,7 @@ export interface KeptAt {
   readonly id: ValueId;
 }
 
-/** A given gradient: what it belongs to, and whether it has a history. */
+/** An incoming gradient: the index it belongs to, and whether it has a history. */
 export interface GivenGradient {
   readonly of: number;
   readonly recorded: boolean;
@@ -52,7 +52,7 @@ export interface GradientRequest {
     readonly targets: readonly number[];
     readonly outputs: readonly number[];
   } | null;
-  /** The run's path, which the program is specialized for and its values refer to; null without control flow. */
+  /** The run's path, for which the program is specialized and to which its values refer; null without control flow. */
   readonly path: TakenPath | null;
 }
 
@@ -118,13 +118,13 @@ export interface BackwardByNumbers {
 export interface RejectedBackward extends BackwardByNumbers {
   /** Earlier backwards without `retainGraph`. */
   readonly earlier: readonly BackwardByNumbers[];
-  /** Values that the run has kept, written since forward. */
+  /** Values saved by the run that were written since forward. */
   readonly changed: readonly KeptAt[];
   /** As in a `GradientRequest`; null if no backward was recorded. */
   readonly path: TakenPath | null;
 }
 
-/** Whether eager backward still finds the gradient of one output for one target. */
+/** Whether eager backward can still compute the gradient of an output with respect to a target. */
 export type IsOpen = (output: number, target: number) => boolean;
 
 /** Compiles recorded backward programs on demand, after the traced program has run. */
@@ -134,9 +134,9 @@ export interface HigherOrderGradients {
    * has kept too little.
    */
   at(request: GradientRequest): GradientProgram;
-  /** Returns the error that eager backward throws in the same situation, naming the op; null if it throws none. */
+  /** Returns the error that eager backward throws in this situation, naming the op; null if it succeeds. */
   eagerRefusal(backward: RejectedBackward): AutogradError | null;
-  /** Returns which gradients eager backward still finds after others without `retainGraph`. */
+  /** Returns which gradients eager backward can still compute after these without `retainGraph`. */
   stillOpen(after: Pick<RejectedBackward, 'earlier' | 'path'>): IsOpen;
   /** Returns all arrivals of gradients on the path of a run. */
   arrivals(path: TakenPath): readonly Arrival[];

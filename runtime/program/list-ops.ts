@@ -1,7 +1,7 @@
 /**
- * Lists that grow and shrink while a program runs: the arrays of its loops. A list is a value of shape [0,
- * …element]. Ops return a new list and leave the old one unchanged, but take over its memory if it is dead.
- * Gradients of lists are lists.
+ * Lists that grow and shrink while a program runs: the arrays of its loops. A list is a value of shape [0, …element].
+ * Ops return a new list and don't change the old one, unless it is dead: then they reuse its memory. Gradients of lists
+ * are lists.
  */
 
 import type { Attrs } from '../device/kernel-op.ts';
@@ -154,7 +154,10 @@ export const listOps: readonly OpRecord[] = [
   listAdd,
 ];
 
-/** Whether a value may be a list, or a tensor of data-dependent shape: how to add them is known only at run time. */
+/**
+ * Whether a value may be a list or a tensor of data-dependent shape; how two of them are added is known only at run
+ * time.
+ */
 export function mayBeList({ shape }: TensorSpec): boolean {
   return shape[0] === 0;
 }

@@ -15,7 +15,7 @@ type Sameness = 'memory' | 'tensor';
 export class ValueGroups {
   readonly #above = new Map<ValueId, ValueId>();
 
-  /** `joined` are groups known beforehand. */
+  /** `joined`: groups known in advance. */
   constructor(
     ops: readonly Op[],
     sameness: Sameness,
@@ -61,7 +61,7 @@ export function sharedBy(
   if (form === 'call') {
     return sameness === 'memory' && !call?.apart ? outputs.map((id) => [id, ...inputs]) : nothing;
   }
-  // An element that is read is one that was stored before.
+  // Reading an element returns a value that was stored before.
   if (form === 'list') return sameness === 'tensor' ? [[outputs[0]!, ...inputs]] : nothing;
   if (form !== 'cond' && form !== 'while') return nothing;
   const isLoop = form === 'while';

@@ -2,7 +2,7 @@
 
 const numberMethods = ['toString', 'toFixed', 'toPrecision', 'toExponential'] as const;
 
-/** How a number is formatted; without digits, as by the method's default. */
+/** How a number is formatted; the method's default without digits. */
 export interface NumberFormat {
   readonly method: (typeof numberMethods)[number];
   readonly digits: number | null;

@@ -1,7 +1,7 @@
 /**
- * Optional gradients, whose existence is data-dependent: a branch not taken and a loop without iterations produce
- * none. In a program, a missing gradient is a value without memory. Ops treat it as eager backward treats null: a
- * result computed from it is missing too, and a sum is its other term.
+ * Optional gradients, whose existence is data-dependent: an untaken branch or a loop without iterations produces none.
+ * In a program, a missing gradient is a value without memory, which ops treat as eager backward treats null: a result
+ * computed from it is missing too, and a sum with it is the other term.
  */
 
 import { operandUse } from '../device/kernel-op.ts';
@@ -23,15 +23,12 @@ function missingOp(name: string, infer: OpRecord['infer'], variadic: boolean): O
 }
 
 /**
- * (gradient, ...others) → the gradient; zeros if it is missing and one of the others exists, or always if there
- * are no others. For rules that need the gradients of all results of an op.
+ * (gradient, ...others) → the gradient. A missing one becomes zeros if any of the others exists or there are no others.
+ * For rules that need the gradients of all results of an op.
  */
 export const fillMissing = missingOp('fillMissing', ([gradient]) => [gradient!], true);
 
-/**
- * (tensor) → the earlier gradient contributions of other nodes. Missing unless the run that continues from such a
- * sum provides it.
- */
+/** (tensor) → the earlier gradient contributions of other nodes. Missing unless the run continues from such a sum. */
 export const earlierSum: OpRecord = {
   ...missingOp('earlierSum', ([tensor]) => [tensor!], false),
   operands: [{ name: 'tensor', use: 'shape' }],
@@ -40,7 +37,7 @@ export const earlierSum: OpRecord = {
 
 /**
  * (gradient, name, other) → the gradient if `name` and `other` are one tensor in this run (with attr `apart`: two
- * tensors); otherwise missing. It adds a contribution to a tensor that branches or loops forward to the right sum.
+ * tensors); otherwise missing. It adds a contribution to the right sum, for tensors that branches or loops forward.
  */
 export const nameGradientOp: OpRecord = {
   ...sameElements('nameGradient'),

@@ -32,7 +32,8 @@ export interface PlannedCall {
  * Why a run may need more bytes than predicted:
  *
  * - `paths`: there are too many paths through branches and loops to simulate all of them.
- * - `iterations`: a loop keeps memory of each iteration, for backward or in a list, and was simulated for a few.
+ * - `iterations`: a loop retains memory of each iteration, for backward or in a list, and was simulated for a few
+ *   iterations only.
  * - `shapes`: the shapes of a call are data-dependent, and were simulated as traced.
  */
 export type PeakLimit = 'paths' | 'iterations' | 'shapes';
@@ -40,20 +41,20 @@ export type PeakLimit = 'paths' | 'iterations' | 'shapes';
 /** Bytes that a program allocates, including alignment, excluding its inputs. */
 export interface PredictedMemory {
   /**
-   * The peak of the run, above what was allocated at its start. With control ops, the peak of the worst path, with
-   * one iteration for loops that save values for backward.
+   * The peak of the run, above what was allocated at its start. With control ops, the peak of the worst path; loops
+   * that save values for backward count with one iteration.
    */
   readonly peakBytes: number;
   /** Why a run may need more than `peakBytes`; empty if none does. Undefined in a plan from a file. */
   readonly mayExceed?: readonly PeakLimit[];
   /**
-   * A lower bound on the peak of any order of the same ops, with regions in their order. If fusion reduces the
-   * peak below it, the peak itself.
+   * A lower bound on the peak of any order of the same ops, with regions in their order. The peak itself if fusion
+   * makes it smaller than that.
    */
   readonly lowerBoundBytes: number;
   /** Bytes of saved values that only the scope owns between forward and backward. */
   readonly savedBytes: number;
-  /** Bytes of the peak that are copies of written memory, to roll back a failed run. */
+  /** Bytes of the peak that are copies of memory the run overwrites, for rolling it back. */
   readonly copiedBytes: number;
   /** Bytes of outputs returned to the caller that share no memory with inputs. */
   readonly outputBytes: number;
@@ -70,7 +71,7 @@ export interface Plan {
   readonly freesAtEnd: readonly ValueId[];
   /** Bytes of the arena, which contains values that live and die within a run; 0 without an arena. */
   readonly arenaBytes: number;
-  /** Whether the ops run in another order than traced. Then no written input may share memory with another input. */
+  /** Whether the ops don't run in traced order. Then no written input may share memory with another input. */
   readonly reordered: boolean;
   readonly predicted: PredictedMemory;
 }
@@ -79,7 +80,7 @@ export interface Plan {
 export interface SavedValues {
   /** Values whose data backward reads: they stay in the scope. */
   readonly withData: readonly ValueId[];
-  /** Values of which only the shape is read: the grad node keeps the meta, and the holder is moved out. */
+  /** Values whose shape alone is read: the grad node keeps the meta, and the holder leaves the scope. */
   readonly noNeedBuffer: readonly ValueId[];
 }
 
@@ -105,7 +106,7 @@ export interface CompactedInput {
 
 export interface BackwardPart {
   /**
-   * Frees saved values after their last use. The prediction assumes gradients of all outputs; with fewer, backward
+   * Frees saved values after their last use. The prediction assumes gradients for all outputs; with fewer, backward
    * allocates less.
    */
   readonly plan: Plan;

@@ -22,7 +22,7 @@ export interface ProgramOp {
   readonly checkpoint?: number;
   /** Whether the op belongs to a backward() or grad() inside the program. */
   readonly backward?: true;
-  /** For a rematerialized op that might throw: a result of its first run on the same operands, which didn't. */
+  /** For a rematerialized op that could throw: a result of its first run, which succeeded on the same operands. */
   readonly again?: ValueId;
   /** For a recorded in-place write: a copy of the old target, for backward. */
   readonly before?: ValueId;

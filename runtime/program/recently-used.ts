@@ -11,7 +11,7 @@ export class RecentlyUsed<K, V> {
   readonly #weightOf: (value: V) => number;
   #weight = 0;
 
-  /** `most` limits the total weight, by default 1 per entry. The `least` most recent entries stay regardless. */
+  /** `most` limits the total weight, by default 1 per entry. The `least` most recent entries are never evicted. */
   constructor(most: number, weightOf: (value: V) => number = () => 1, least = 1) {
     this.#most = most;
     this.#weightOf = weightOf;

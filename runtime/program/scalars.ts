@@ -38,7 +38,7 @@ function* opsOf(planned: PlannedSubgraph, seen: Set<PlannedSubgraph>): Generator
   }
 }
 
-/** Returns a run's scalar inputs, from the `values` that were computed from them. */
+/** Returns a run's scalar inputs, read back from `values`, the table that it computed from them. */
 export function scalarInputs(table: ScalarTable | undefined, values: Float64Array): number[] {
   const inputs: number[] = [];
   table?.nodes.forEach((node, id) => {

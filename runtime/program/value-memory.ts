@@ -16,7 +16,7 @@ export class ValueMemory {
   readonly #bases = new Map<ValueId, ValueId>();
   /** The number of in-place writes so far, per root. */
   readonly #versions = new Map<ValueId, number>();
-  /** Roots that may share memory: results of control ops, and the operands they may be. */
+  /** Roots that may share memory: results of control ops, and operands that they may alias. */
   readonly #linked = new Map<ValueId, Set<ValueId>>();
   /** For each write, in order, the roots it may have changed; used for rollback. */
   readonly #writes: (readonly ValueId[])[] = [];

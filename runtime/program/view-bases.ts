@@ -5,8 +5,8 @@ type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs' | 'recordsGrad'>
 
 /**
  * Tracks the base of each view as eager execution does. A view taken while gradients are recorded is a view of its
- * source and of the source's base. `detach()`, and a view taken in `noGrad`, share the memory but are views of
- * nothing.
+ * source and of the source's base. The result of `detach()` and a view taken in `noGrad` share the memory but have no
+ * base.
  */
 export class ViewBases {
   readonly #bases = new Map<ValueId, ValueId>();
@@ -24,7 +24,7 @@ export class ViewBases {
     }
   }
 
-  /** Returns the value that it is a view of, or the value itself. */
+  /** Returns the base of a view; for any other value, the value itself. */
   baseOf(id: ValueId): ValueId {
     return this.#bases.get(id) ?? id;
   }

@@ -15,7 +15,7 @@ export function writtenOperands({ op, regions }: OpWithRegions): readonly number
   if (!regions || op.kernel.kind !== 'control') return none;
   const { form } = op.kernel;
   if (form !== 'cond' && form !== 'while') return none;
-  // Operand 0 of `cond` is the condition, which regions don't take.
+  // Operand 0 of `cond` is the condition, which regions don't receive.
   const first = form === 'cond' ? 1 : 0;
   const written = new Set(regions.flatMap(({ program }) => writtenInputs(program)));
   return [...written].map((index) => index + first).sort((a, b) => a - b);

@@ -44,7 +44,7 @@ export function runBackwardPlan(
   return takeGradients(run, plan, gradInputs);
 }
 
-/** Runs a plan with transfers from a GPU, and awaits these. */
+/** Runs a plan that contains transfers from a GPU, and awaits them. */
 export async function awaitBackwardPlan(
   run: ForwardRun,
   plan: Plan,
@@ -56,7 +56,7 @@ export async function awaitBackwardPlan(
   return takeGradients(run, plan, gradInputs);
 }
 
-/** Returns the plan that continues from the targets' earlier gradient sums, and puts those into the scope. */
+/** Puts the targets' earlier gradient sums into the scope and returns the plan that continues from them. */
 export function continuedPlan(
   { subgraph, scope }: ForwardRun,
   plan: Plan,
@@ -88,7 +88,7 @@ function enterGradients(run: ForwardRun, plan: Plan, gradOutputs: GradOutputs): 
 
 function takeGradients(run: ForwardRun, plan: Plan, gradInputs: GradInputs): (Tensor | null)[] {
   const { slots } = run.scope;
-  // Also null if the path of the run produces none.
+  // Also null if the run's path produces no gradient.
   const results = gradInputs.map((id) =>
     id === null || !slots[id]!.holder ? null : run.subgraph.take(slots, id),
   );

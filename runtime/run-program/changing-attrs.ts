@@ -2,9 +2,9 @@ import type { Attrs, AttrValue } from '../device/kernel-op.ts';
 import { isChanging } from '../device/symbolic-attrs.ts';
 import { isSymbolic } from '../ops/numbers/symbolic-number.ts';
 
-/** Attributes, some of which each run computes. */
+/** Attributes of an op, some of them computed by each run. */
 interface ChangingAttrs {
-  /** The values as plain numbers: from the trace, then from the last update. */
+  /** The values as plain numbers: those of the trace until the first update. */
   readonly attrs: Attrs;
   /** The names of the attributes that a run computes. */
   readonly names: readonly string[];

@@ -9,8 +9,8 @@ export interface WatchedInput extends Pick<CompactedInput, 'saved'> {
 }
 
 /**
- * Records the versions of compacted inputs. Eager execution keeps the input itself, and detects a write before
- * backward by its version. Called before the run, which may take donated memory.
+ * Records the versions of compacted inputs, so that a write before backward is detected, as in eager execution, which
+ * saves the input itself. Called before the run, which may consume donated memory.
  */
 export function watched(
   compacted: readonly CompactedInput[],

@@ -1,4 +1,4 @@
-/** Results of data-dependent shape, which callers get as ordinary tensors. */
+/** Results of data-dependent shape, returned to callers as ordinary tensors. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { DynamicTensor } from '../device/dynamic-tensor.ts';
@@ -19,7 +19,7 @@ export function isDynamic({ shape }: TensorMeta, { rank }: Tensor): boolean {
   return shape.length === rank + 1 && shape[0] === 0;
 }
 
-/** Puts the gradient of such a result into a slot. */
+/** Puts the gradient of a result of data-dependent shape into a slot. */
 export function enterDynamic(slot: Slot, gradient: Tensor): void {
   const data = noGrad(() => contiguous(gradient));
   const { shape, offset, device } = data;

@@ -9,8 +9,8 @@ import { ownPlace } from './scope/identity.ts';
 import type { Slot } from './scope/scope.ts';
 
 /**
- * Puts a tensor into a scope as the program was planned for it: as one more owner of its holder, or, if the
- * program needs it contiguous and it isn't, as a copy that only the scope owns.
+ * Puts a tensor into a scope: as an additional owner of its holder or, if the plan requires a contiguous tensor and
+ * this one isn't, as a copy that only the scope owns.
  */
 export function enter(
   slot: Slot,
@@ -19,7 +19,7 @@ export function enter(
   identity = ownPlace,
 ): void {
   const holder = tensor.holderFor('run_program');
-  // Strides of dimensions of size 1 are irrelevant, so other contiguous tensors fit too.
+  // A contiguous tensor fits even with other strides: they can differ only in dimensions of size 1.
   const fits =
     areEqual(tensor.strides, strides) || tensor.isContiguous || !isContiguous(shape, strides);
   if (fits) {
@@ -34,7 +34,7 @@ function areEqual(one: readonly number[], other: readonly number[]): boolean {
   return true;
 }
 
-/** Puts a compact copy into a scope, which alone owns it; the dimensions keep their order in memory. */
+/** Puts a compact copy, owned only by the scope, into it. The dimensions keep their memory order. */
 export function enterCompact(
   slot: Slot,
   tensor: Tensor,
@@ -42,7 +42,7 @@ export function enterCompact(
   identity = ownPlace,
 ): void {
   noGrad(() => {
-    // Not with `using`: bundles of the sources run in engines without it.
+    // Not `using`: bundles of the sources also run in engines that lack it.
     const ordered = permute(tensor, memoryOrder(tensor.strides));
     try {
       enterCopy(slot, ordered, identity);

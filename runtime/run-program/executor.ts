@@ -31,7 +31,7 @@ import type { Scope, Slot } from './scope/scope.ts';
 import { watched } from './watcher.ts';
 
 interface ExecutableOptions {
-  /** Whether a run that is out of memory fails before it writes to its inputs, except in control ops. */
+  /** Whether a run that runs out of memory must fail before it writes to its inputs; control ops are exempt. */
   readonly atomic?: boolean;
   /** The backend; null for the device's kernels. */
   readonly backend?: Backend | null;
@@ -340,7 +340,7 @@ function compileKernel(
     if (events.active) events.emit({ kind: 'kernel', device: device.name, op: op.op.name });
   };
   if (!isKernel || !mayBeComputed) return { action, computable: null };
-  // Separate from the numbers that the kernel was last bound with.
+  // Not `numbers`, which records the values that the kernel was last bound with.
   const own = changingAttrs(op.attrs);
   const computable: ComputableStep = {
     attrs: own.attrs,

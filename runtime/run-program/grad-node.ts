@@ -48,7 +48,7 @@ export class RunProgramNode extends GradNode {
   readonly results: OpenResults;
   /** Whether a recorded backward has read forward values, which may now receive gradients. */
   isTapped = false;
-  /** Whether all saved values are freed. What a recorded backward read may still lead to leaves. */
+  /** Whether all saved values are freed. Values that a recorded backward read may still lead to leaves. */
   isSpent = false;
   /** The number of distinct values in such a backward. */
   tappedValues = 0;
@@ -116,7 +116,7 @@ export class RunProgramNode extends GradNode {
     }
   }
 
-  /** Runs a backward program with a transfer from a GPU as a whole, and the pass awaits it. */
+  /** Runs a backward program that contains a transfer from a GPU, as a whole; the pass awaits it. */
   override awaits(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
@@ -212,8 +212,8 @@ export class RunProgramNode extends GradNode {
   }
 
   /**
-   * Whether the gradient of a branch or loop result is observed. Ops inside that read this tensor, also under
-   * another name, contribute to it, and only the path tells which.
+   * Whether the gradient of a branch or loop result is observed. Ops in the branch or loop that read the tensor, under
+   * any name, contribute to that gradient, and only the path tells which ran.
    */
   isPathObserved(only: Wanted | null): boolean {
     for (const index of this.subgraph.regionResults) {
@@ -357,7 +357,7 @@ function numbersOf({ outputs, wanted }: Backward): BackwardByNumbers {
   return { roots: outputs, wanted: wanted && { targets, values: [...wanted.outputs] } };
 }
 
-/** Whether a backward in the planned form reads a value. Of a tape, it may read everything. */
+/** Returns whether a planned backward reads a value; values on tapes always count as read. */
 function readsOf(variant: BackwardVariant): (at: KeptAt) => boolean {
   if (variant.isWhole) return () => true;
   const { reads } = variant.freeing;

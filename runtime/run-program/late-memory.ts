@@ -26,10 +26,10 @@ interface LateBlock {
 }
 
 /**
- * Returns the memory that the plan's values need after its first write to an input, so that a run out of memory
- * fails before that write. Later values reuse blocks that the plan has freed. Null if nothing is written, or
- * nothing is allocated afterwards. The memory of control ops is data-dependent, so inputs written before one are
- * copied instead (`copiedInputs`).
+ * Returns the memory that the plan's values need after its first write to an input, so that a run that runs out of
+ * memory fails before that write. Later values reuse blocks that the plan has freed. Null if nothing is written, or
+ * nothing is allocated afterwards. The memory of control ops is data-dependent, so inputs written before one are copied
+ * instead (`copiedInputs`).
  */
 export function lateMemory(plan: Plan, values: ValueTable): LateMemory | null {
   const ops = plan.steps.map(({ op }) => op);
@@ -157,7 +157,7 @@ export class RunMemory {
       this.#blocks[i] = blockOn(device, bytes);
     }
     for (const [device, sizes] of this.#pooled) device.allocator.reserve!(sizes);
-    // Freed immediately: kernels will find it free, because everything else has a block.
+    // Freed immediately: it is still free when a kernel needs it, because everything else has a block.
     for (const [device, bytes] of scratch) blockOn(device, bytes)?.close();
   }
 

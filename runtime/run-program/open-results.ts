@@ -7,7 +7,7 @@ import type { PartialBackward } from './backward/partial-backward.ts';
 
 /**
  * Tracks which results of a run have been differentiated, and for which gradients. Paths without a common op are
- * differentiated separately, like the separate graphs of eager execution: saved values that other paths need stay.
+ * differentiated separately, like separate graphs in eager execution: values that other paths still need stay saved.
  */
 export class OpenResults {
   readonly #backward: BackwardPart;
@@ -17,7 +17,7 @@ export class OpenResults {
   readonly #repeatable: ReadonlySet<ValueId>;
   /** The values that later backwards may read; null if no backward can follow. */
   #needed: ReadonlySet<ValueId> | null = null;
-  /** Whether only a replay of the run tells which results are open: forward values have received gradients. */
+  /** Whether forward values have received gradients, so that only a replay of the run tells which results are open. */
   isOpenByReplay = false;
   /** All backwards without `retainGraph`. */
   readonly #closed: ClosedResults[] = [];

@@ -25,9 +25,9 @@ interface Application {
 }
 
 /**
- * Performs a node's `apply` while gradients are recorded. The gradients are results of separate programs, which
- * read the forward values that were kept. Each such value has a place in the graph: as an input or output, or
- * under an additional index of the node.
+ * Performs a node's `apply` while gradients are recorded. Separate programs compute the gradients from the saved
+ * forward values. Each of these values has a place in the graph: as an input or output, or under an additional index of
+ * the node.
  */
 export function applyRecorded(
   node: RunProgramNode,

@@ -1,9 +1,9 @@
-/** Outputs that may be the same tensor after a run, or a tensor that was passed in. */
+/** Outputs that may turn out to be one tensor after a run, or a tensor that was passed in. */
 
 import type { Tensor } from '../tensor/tensor.ts';
 import { inputThatIs, isSameValue, valueIn } from './scope/identity.ts';
 
-/** An output and the outputs it may be: on some path, eager execution has one tensor for both. */
+/** An output and the outputs that are the same tensor in eager execution on some path. */
 export interface SameOutput {
   readonly output: number;
   /** Earlier outputs, or leaves, whose handle is kept. */

@@ -7,9 +7,9 @@ import { sizeOf } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * The tensor that an output is a view of, as in eager execution: an input or another output. `found`: a branch or
- * loop decides it, so it is found by its memory after the run. Null: none, although other handles may share the
- * memory, such as those created by `detach()`.
+ * The tensor that an output is a view of, as in eager execution: an input or another output. `found`: it depends on a
+ * branch or loop, so it is identified by its memory after the run. Null: no base, although other handles, such as those
+ * from `detach()`, may share the memory.
  */
 export type OutputBase =
   | { readonly of: 'inputs' | 'outputs'; readonly index: number }

@@ -13,7 +13,7 @@ export interface Watcher {
   value(op: ProgramOp, id: number, meta: TensorMeta, slot: Slot): void;
 }
 
-/** The watcher of programs bound at the moment. Programs bound without a watcher have no overhead. */
+/** The watcher that programs are currently bound with. Programs bound without a watcher have no overhead. */
 const watching: { current: Watcher | null } = { current: null };
 
 /** Binds programs with a watcher, including those bound lazily in its runs. */

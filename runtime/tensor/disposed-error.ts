@@ -1,7 +1,7 @@
 import { formatSpec, type TensorSpec } from '../device/tensor-meta.ts';
 import { DisposedError } from '../errors/errors.ts';
 
-/** Returns the error for a tensor without data; `use` names what was about to read it. */
+/** Returns the error for a tensor without data; `use` names the operation that was about to read it. */
 export function disposedError(tensor: TensorSpec, use: string): DisposedError {
   return new DisposedError({
     what: `${use}: the tensor has been disposed`,

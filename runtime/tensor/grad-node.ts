@@ -1,13 +1,13 @@
 import { AutogradError } from '../errors/errors.ts';
 import type { Tensor } from './tensor.ts';
 
-/** The destination of a gradient: output `index` of the op whose backward `node` computes. */
+/** Where a gradient flows to: output `index` of the op whose backward is `node`. */
 export interface GradEdge {
   readonly node: GradNode;
   readonly index: number;
 }
 
-/** The destination of an input's gradient: the producing node's output, a leaf, or null if no gradient is needed. */
+/** Where an input's gradient flows to: an output of the producing node, a leaf, or null if no gradient is needed. */
 export type Target = GradEdge | { readonly leaf: Tensor } | null;
 
 /**
@@ -42,8 +42,8 @@ export interface Wanted {
 let sequence = 0;
 
 /**
- * One recorded operation. Reference-counted by the tensor handles that it produced and by the nodes that lead to
- * it, so that its saved values are freed as soon as it can no longer run.
+ * One recorded operation. References to it are counted, from the handles of its outputs and from nodes that lead to it,
+ * so that its saved values are freed as soon as it can no longer run.
  */
 export abstract class GradNode {
   /** Creation order: an op's node has a higher number than the nodes of its inputs. */
@@ -70,7 +70,7 @@ export abstract class GradNode {
    * - While gradients are recorded (`createGraph`), the results must carry their graph.
    * - `takeSum` transfers the sum that other nodes have contributed to a target so far, or null. The returned
    * gradient then includes that sum.
-   * - `passInner` is called with the gradients of `innerOutputs`; null if nothing observes them.
+   * - `passInner` receives the gradients of `innerOutputs`; null if nothing observes them.
    * - `only` is `wanted` with the outputs; null if all leaves are requested.
    */
   abstract apply(
@@ -108,13 +108,13 @@ export abstract class GradNode {
   targetOrder?(gradOutputs: readonly (Tensor | null | undefined)[]): readonly number[] | null;
 
   /**
-   * Returns for each target whether gradients of these outputs reach it; null if they reach all targets. A node
-   * without this method passes gradients of any output to every target. Called before any node runs: throws
-   * AutogradError if an earlier backward has freed what leads there.
+   * Returns for each target whether gradients of these outputs reach it; null if they reach all targets. Without this
+   * method, gradients of any output reach every target. Called before any node runs; throws AutogradError if an earlier
+   * backward has freed a value on the way.
    */
   leadsTo?(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null;
 
-  /** The outputs that lead to the requested targets; a node without this method leads from each to every target. */
+  /** Returns the outputs that lead to the requested targets. Without this method, each output leads to every target. */
   leadingOutputs?(wanted: Wanted): ReadonlySet<number>;
 
   /** Frees everything kept for backward. */
@@ -188,8 +188,8 @@ export function attach(tensor: Tensor, target: Target): Tensor {
 }
 
 /**
- * Registers the tensor with its node, so that backward fills `.grad`. Repeated after an in-place write, which
- * gives the tensor a new node.
+ * Registers the tensor with its node, so that backward fills `.grad`. Called again after an in-place write, which gives
+ * the tensor a new node.
  */
 export function retainAt(tensor: Tensor): void {
   const { node, index } = tensor.gradEdge!;

@@ -53,9 +53,9 @@ export class HandleList {
 let made: HandleList | null = null;
 
 /**
- * Tensors created outside any `tidy` in this event loop iteration. Most are disposed before the iteration ends,
- * which saves registering them with the garbage collector, the most expensive part of creating a tensor. No
- * warning names a forgotten tensor before the iteration ends.
+ * Tensors created outside any `tidy` in this event loop iteration. Most are disposed before it ends, so they are not
+ * registered with the garbage collector until then: registration is the most expensive part of creating a tensor.
+ * Warnings about forgotten tensors therefore come after the iteration.
  */
 const recent = new HandleList();
 /** The number of slots in `recent` at which all its handles are registered with the garbage collector. */
@@ -110,7 +110,7 @@ export function liveWith(tensor: Tensor, gradient: Tensor): Tensor {
 /** The innermost `tidy`, for `inTidy`; null outside any. */
 export const innermostTidy = (): HandleList | null => made;
 
-/** Runs `body` in a surrounding `tidy`, as code that was called there: what it creates lives until that one ends. */
+/** Runs `body` as if it were called in `surrounding`: its tensors live until that `tidy` ends. */
 export function inTidy<T>(surrounding: HandleList | null, body: () => T): T {
   const outer = made;
   made = surrounding;
@@ -126,8 +126,8 @@ export const outsideTidy = <T>(body: () => T): T => inTidy(null, body);
 
 /**
  * Runs `body` and disposes every tensor created in it, except those in its result (also nested in arrays and plain
- * objects) and those given to `keep`, both with their gradients. If `body` throws, all are disposed. `body` must
- * not be async: its tensors would be disposed before it continues.
+ * objects) and those passed to `keep`, both with their gradients. If `body` throws, all are disposed. `body` must not
+ * be async: its tensors would be disposed before it continues.
  */
 export function tidy<T>(body: () => T): T {
   expectFunction('tidy', body);
@@ -196,7 +196,7 @@ function collectTensors(value: object, found: Tensor[], seen: Set<object>): void
   const isPlain = prototype === Object.prototype || prototype === null;
   if (!isPlain && !Array.isArray(value)) return;
   for (const item of Object.values(value) as readonly unknown[]) {
-    // Most are numbers, if data has been read.
+    // Skips the call for numbers, the usual items after data was read.
     if (typeof item === 'object' && item !== null) collectTensors(item, found, seen);
   }
 }

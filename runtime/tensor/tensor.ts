@@ -22,7 +22,7 @@ interface Lease {
 export interface FamilyLease {
   /** The number of live handles. */
   live: number;
-  /** Where the gradient of a released base goes: views find their new places from it. */
+  /** The edge of a released base, from which views derive their new places in the graph. */
   edge: GradEdge | null;
 }
 
@@ -63,8 +63,8 @@ function releaseLease(lease: Lease): void {
 }
 
 /**
- * The safety net for forgotten tensors: memory is released some time after the handle becomes unreachable.
- * Disposed tensors are not unregistered, which would cost more than all the rest of an op; their lease is empty.
+ * The safety net for forgotten tensors: memory is released some time after the handle becomes unreachable. Disposed
+ * tensors stay registered, with an empty lease: unregistering costs more than the rest of an op.
  */
 const collected = new FinalizationRegistry<Lease>(releaseLease);
 
@@ -108,7 +108,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
   hooks: HookEntry[] | null = null;
   /** Set by `retainGrad()`: backward also fills `.grad` of this result. */
   retainsGrad = false;
-  // Private, so that they change in a handle that the user has frozen, too.
+  // Private fields, so that they can change in a handle that the user has frozen.
   #list: HandleList | null = null;
   #place = 0;
 
@@ -161,7 +161,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
 
   /** Makes this handle observe recorded writes to the family's memory. */
   joinFamily(family: ViewFamily): void {
-    // The place that a write has changed in the family it leaves.
+    // Brings its place in the graph up to date with writes in the family that it leaves.
     if (this.#family !== null) this.#followFamily(this.#family);
     leaveFamily(this.#lease);
     this.#family = family;
@@ -190,7 +190,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     return this.#leaf ?? this;
   }
 
-  /** Makes this handle represent a leaf that requires a gradient, as another handle to its value. */
+  /** Makes this handle represent a leaf that requires a gradient and shares its value. */
   standFor(leaf: Tensor): void {
     this.#leaf = leaf;
     this.#requiresGrad = true;
@@ -282,7 +282,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     return this.#lease.holder === null && this.traced === null;
   }
 
-  /** Returns the holder, or throws DisposedError naming what was about to use it. */
+  /** Returns the holder. Throws DisposedError, which names the `use`. */
   holderFor(use: string): Holder {
     const { holder } = this.#lease;
     if (holder) return holder;
@@ -294,7 +294,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     return new Tensor<D>(this, this.holder?.retain() ?? null, this.traced);
   }
 
-  /** Registers the handle with the garbage collector, which releases it if it is forgotten. */
+  /** Registers the handle with the garbage collector, which releases its memory if it is never disposed. */
   leaveToCollector(): void {
     collected.register(this, this.#lease);
   }

@@ -42,8 +42,8 @@ export function shapeOf(part: ProgramOp, values: ValueTable): Shape {
 }
 
 /**
- * Returns one op that performs all `parts`, which iterate over one shape. `results` are the values that are read
- * elsewhere; the others take no memory.
+ * Returns one op that performs all `parts`, which iterate over one shape. `results` are the values read by other ops;
+ * the rest take no memory.
  */
 export function fusedOp(
   parts: readonly ProgramOp[],
@@ -92,7 +92,7 @@ export function fusedOp(
 
 interface Composite {
   readonly kernel: OpRecord['kernel'];
-  /** The device of all its values; some parts, such as random ops, read none. */
+  /** The device of all its values; parts that read no value, such as random ops, don't tell it. */
   readonly device: Device;
   readonly writes: readonly unknown[];
   readonly attrs: Attrs;

@@ -8,7 +8,7 @@ import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
 import { exprOf, shapeOf } from './fused-op.ts';
 
-/** All elements as one row: a GPU takes each element through all stages. */
+/** All elements as one row: a GPU runs all stages for each element. */
 const wholeCut: Stage['cut'] = { count: 1, inputs: [], outputs: [], attrs: () => ({}), least: 1 };
 
 /** Ops whose elements may pass through pointwise ops before they are stored. */
@@ -29,7 +29,7 @@ export function isHeadedPart(given: ProgramOp, values: ValueTable): boolean {
   const first = inputs[0] ?? outputs[0];
   if (first === undefined) return false;
   const { device } = values[first]!;
-  // The CPU has stages only with inner memory, which it lacks where no kernels can be generated.
+  // On the CPU, stages need inner memory, which it lacks where no kernels can be generated.
   if (device.kind !== 'gpu' || !device.fusesPointwise) return false;
   if (before !== undefined || call || regions || op.mayRefuse || op.target) return false;
   if (!isHead(given) && op.kernel.kind !== 'fused' && exprOf(op) === null) return false;
@@ -90,7 +90,7 @@ export function headedBody(
     }),
     slots: [...slots].map(() => 0),
     longestRow: 0,
-    // A write to what a part has made, such as a sum's result, is no effect of the op.
+    // A write to a value that a part produces, such as a sum's result, is not an effect of the whole op.
     writes: [...new Set(parts.flatMap(targets))]
       .map((id) => operands.indexOf(id))
       .filter((index) => index >= 0),

@@ -7,7 +7,10 @@ import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
 import { attrsOf, compositeOp, exprOf } from './fused-op.ts';
 
-/** Whether no part touches a value that another part produces or writes: they may run in any order, or in parallel. */
+/**
+ * Whether no part reads or writes a value that another part produces or writes, so that they may run in any order, or
+ * in parallel.
+ */
 export function areApart(parts: readonly ProgramOp[]): boolean {
   const owner = new Map<ValueId, ProgramOp>();
   for (const part of parts) {
@@ -27,7 +30,7 @@ function isPointwise({ op, parts }: ProgramOp): boolean {
 
 const known = new WeakMap<ProgramOp, string>();
 
-/** Returns text that is equal for ops with the same kernel and the same numbers. */
+/** Returns a key that is equal for ops with the same kernel and the same numbers. */
 export function likenessOf(op: ProgramOp, values: ValueTable): string {
   let likeness = known.get(op);
   if (likeness === undefined) {

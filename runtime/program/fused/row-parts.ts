@@ -66,7 +66,7 @@ function findCuts(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   const written = writtenValues(given);
   const shown = written.length > 0 ? written : writtenOperands(given).map((i) => inputs[i]!);
   if (shown.length === 0) return noCuts;
-  // For an operand read by shape alone, the strides mean nothing; it may be one repeated number.
+  // Strides of an operand whose shape alone is read are irrelevant; it may be one repeated number.
   const read = metas(inputs).map((meta, i) =>
     operandUse(op, i) === 'shape' ? contiguousMeta(meta, meta.device) : meta,
   );
@@ -103,9 +103,8 @@ interface CutPart {
 }
 
 /**
- * Cuts the parts into the same number of rows, as many as possible, such that values a part produces or writes are
- * read by other parts only in the same rows. Null if there are no such rows, or a block of them doesn't fit into
- * inner memory.
+ * Cuts the parts into as many rows as possible, the same number for each, such that a part's rows depend only on the
+ * same rows of other parts. Null if there is no such cut, or a block of rows doesn't fit into inner memory.
  */
 export function stagedBody(
   parts: readonly ProgramOp[],
@@ -198,7 +197,7 @@ class BodyBuilder {
       slots: slots.bytes,
       longestRow: Math.max(...touched.map((id) => this.#rowBytes(id))),
       writes: this.#written().map((id) => operandOf.get(id)!),
-      // A sum is written from the first block on, while other operands are still to be read.
+      // A sum is written from the first block on, before later blocks read their operands.
       overwrites: results.map((id) =>
         this.#sums().has(this.#bases.of(id))
           ? new Set<number>()
@@ -244,7 +243,7 @@ class BodyBuilder {
         const base = this.#bases.of(id);
         if (!changing.has(base)) return true;
         if (sums.has(base)) return false;
-        // A value produced here and read by shape alone has no memory to take the shape from.
+        // A value produced here whose shape alone is read has no operand to take the shape from.
         if (made.has(base) && operandUse(part.op, i) === 'shape') return false;
         return this.#isWhole(cut.inputs[i]!, cut, id);
       });
@@ -277,8 +276,8 @@ class BodyBuilder {
   }
 
   /**
-   * Returns the operands whose memory the result may take: read by rows, and before the result is written. If the
-   * part that writes the result reads them, its kernel must allow it.
+   * Returns the operands whose memory the result may reuse: they are read by rows, before the result is written. If the
+   * part that writes the result also reads them, its kernel must allow overwriting them.
    */
   #overwritable(
     result: ValueId,

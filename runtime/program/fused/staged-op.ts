@@ -16,7 +16,7 @@ function arePointwise(parts: readonly ProgramOp[], values: ValueTable): boolean 
   return parts.every((part) => sameShape(shapeOf(part, values), shape));
 }
 
-/** Returns one op that runs all parts: separately, in one pass over elements, or row by row; else null. */
+/** Returns one op that runs all parts: separately, in one pass over the elements, or row by row. Null if none can. */
 export function oneOp(
   parts: readonly ProgramOp[],
   results: readonly ValueId[],
@@ -29,9 +29,9 @@ export function oneOp(
 }
 
 /**
- * Returns one op that takes a few rows at a time through all `parts`: ops with independent rows, fused ops, and
- * views that reshape a value. `results` are the values that are read elsewhere; the others take no memory. Null if
- * the parts have no rows in common. On a GPU: a product or sum, and pointwise ops on its elements.
+ * Returns one op that runs all `parts` on a few rows at a time: ops with independent rows, fused ops, and views that
+ * reshape a value; on a GPU, a product or sum and pointwise ops on its elements. `results` are the values read by other
+ * ops; the rest take no memory. Null if the parts have no rows in common.
  */
 function stagedOp(
   parts: readonly ProgramOp[],
@@ -81,7 +81,7 @@ function tiledOp(
   });
 }
 
-/** Whether `stagedOp` would make one op of the parts if all their values were read elsewhere. */
+/** Whether `stagedOp` could combine the parts if other ops read all their values. */
 export function mayBeStaged(parts: readonly ProgramOp[], values: ValueTable): boolean {
   const { inputs, outputs } = parts[0]!;
   const { device } = values[[...outputs, ...inputs][0]!]!;

@@ -113,9 +113,9 @@ export function areTiled(
 }
 
 /**
- * Returns attention, or its gradient, by tiles: products of operands, pointwise ops, random numbers and a softmax
- * on them, and products with the outcome, which are the only results. Null for other parts, for more operands than
- * a kernel can bind, or for results too wide for its registers.
+ * Returns attention, or its gradient, by tiles: products of operands; pointwise ops, random numbers and a softmax on
+ * these; and products with the outcome, which are the only results. Null for other parts, for more operands than a
+ * kernel can bind, and for results too wide for its registers.
  */
 export function tiledBody(
   parts: readonly ProgramOp[],

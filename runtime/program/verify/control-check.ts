@@ -13,7 +13,7 @@ import { expectSpec, type Fail } from './verify-failure.ts';
 
 /** Uses of a graph's values, computed once for all of its control ops. */
 interface Uses {
-  /** Results of the graph and operands of any op, except the tape that a backward op reads. */
+  /** The graph's results and the operands of all ops, except tapes read by backward ops. */
   readonly read: ReadonlySet<ValueId>;
   /** The forward step that produced each tape (its last result). */
   readonly madeBy: ReadonlyMap<ValueId, Step>;

@@ -24,7 +24,7 @@ interface Storage {
   readonly place: { readonly from: number; readonly to: number } | null;
 }
 
-/** A live value's location: the number of readable elements before its first element, and from it on. */
+/** A live value's location: how many elements are readable before its first element, and how many from it on. */
 interface Living {
   readonly storage: Storage;
   readonly before: number;
@@ -198,7 +198,7 @@ export class SimulatedPlan {
       if (before < 0 || extentOf(shape, strides) > after) {
         this.#fail(`%${id} outside of %${op.inputs[0]}`, 'a view inside its base');
       }
-      // If each run computes the offset, the executor checks it against the base; views of the value lie in the
+      // If each run computes the offset, the executor checks it against the base. Views of the value must lie in the
       // value.
       if (hasChangingAttrs(op.attrs)) this.#enter(id, base.storage, 0, extentOf(shape, strides));
       else this.#enter(id, base.storage, before, after);

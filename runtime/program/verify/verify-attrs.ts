@@ -4,7 +4,7 @@ import { attrProblem } from '../../ops/record/attr-rules.ts';
 import type { OpRecord } from '../../ops/record/define-op.ts';
 import type { Fail } from './verify-failure.ts';
 
-/** Verifies that attributes match the op's declaration, and what kernels assume beyond shapes and dtypes. */
+/** Verifies that attributes match the op's declaration and meet the kernels' assumptions beyond shapes and dtypes. */
 export function verifyAttrs(
   op: OpRecord,
   inputs: readonly TensorMeta[],

@@ -2,7 +2,7 @@ import type { TensorSpec } from '../../device/tensor-meta.ts';
 import { DataError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
 
-/** Rejects a file's program, given what was found and what a valid program has. */
+/** Rejects a file's program; the arguments say what it contains and what a valid one contains. */
 export type Fail = (given: string, expected: string) => never;
 
 export function failureAt(where: string): Fail {
@@ -16,7 +16,7 @@ export function failureAt(where: string): Fail {
   };
 }
 
-/** Rejects an invalid spec: an op may infer its results from any attribute. */
+/** Rejects an invalid spec, which an op may infer from arbitrary attributes. */
 export function expectSpec({ dtype, shape }: TensorSpec, fail: Fail): void {
   if (!Object.hasOwn(dtypes, dtype)) fail(`a result of dtype ${String(dtype)}`, 'a dtype');
   const isShape = Array.isArray(shape) && shape.every((size) => Number.isSafeInteger(size));

@@ -26,7 +26,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const { saved, plan, retainingPlan } = backward;
   const fail = failureAt(`${where}, backward`);
   const [results, operands] = [forward.outputs.length, forward.inputs.length];
-  // A region may continue from its operands' earlier gradient contributions.
+  // A region may also continue from its operands' earlier gradient sums.
   const counts = [results, results + operands];
   if (
     gradInputs.length !== forward.inputs.length + leafOutputs.length ||
@@ -66,8 +66,8 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
         op.op.name === 'add' || op.op === earlierSum || regions ? operandsByOutput(op) : [],
       ),
     );
-    // With names, partial sums may move between names, so only being a sum is checked; a run relies on nothing
-    // else.
+    // If names are resolved at run time, partial sums may move between them. Then the check is only that each is a sum,
+    // which is all that a run relies on.
     const isNamed = each.steps.some(({ op }) => op.op === nameGradientOp);
     sums.forEach((ids, i) => {
       const isSum = (id: ValueId, at: number) =>

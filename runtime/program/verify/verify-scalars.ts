@@ -38,7 +38,7 @@ export function verifyDraw(check: ControlCheck): void {
   if (check.step.regions) check.fail('programs inside', 'none');
 }
 
-/** Verifies that the results are as the record says and that there are no regions. */
+/** Verifies that the results match the record and that there are no regions. */
 export function verifyPlain(check: ControlCheck): void {
   const { op, inputs, outputs, attrs } = check.step.op;
   const fits = op.variadic || inputs.length === op.operands.length;

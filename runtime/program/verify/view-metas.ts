@@ -3,14 +3,14 @@ import { sameStrides, type TensorMeta } from '../../device/tensor-meta.ts';
 import { sameShape, sizeOf } from '../../spec/shape.ts';
 import type { Program, ProgramOp, ValueTable } from '../program.ts';
 
-/** Whether the table declares a view's strides and offset as its op derives them from its operand's. */
+/** Whether the strides and offset in the table are those that the view's op derives from its operand. */
 export function isViewAsDeclared(values: ValueTable, op: ProgramOp): boolean {
   const declared = values[op.outputs[0]!]!;
   const derived = viewMeta(values, op);
   return derived !== null && isSamePlace(declared, derived);
 }
 
-/** Returns the program with every view's meta derived again, for passes that change the operands of views. */
+/** Returns the program with the meta of every view recomputed, for passes that change operands of views. */
 export function withDerivedViews(program: Program): Program {
   const values = [...program.values];
   let changed = false;
@@ -33,7 +33,7 @@ function viewMeta(values: ValueTable, { op, inputs, attrs }: ProgramOp): TensorM
   );
 }
 
-/** Compares addresses only: strides of dimensions of size 1, and the meta of an empty tensor, address nothing. */
+/** Compares the addressed elements: strides of size-1 dimensions and the meta of an empty tensor are irrelevant. */
 function isSamePlace(a: TensorMeta, b: TensorMeta): boolean {
   if (a.dtype !== b.dtype || !sameShape(a.shape, b.shape)) return false;
   if (sizeOf(a.shape) === 0) return true;

@@ -18,7 +18,10 @@ export interface ComputableStep {
   readonly attrs: Attrs;
 }
 
-/** One step: the executor's action, and its halves around a backend's computation, null if there can be none. */
+/**
+ * One step: the executor's action, and its parts before and after a backend's computation, or null if a backend can't
+ * compute the step.
+ */
 export interface StepActions {
   readonly step: Step;
   readonly run: Action;

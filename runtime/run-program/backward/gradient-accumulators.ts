@@ -11,7 +11,7 @@ import { sumOperand } from '../control/sum-operands.ts';
 interface GradientAccumulator {
   /** The partial sums in the program, in order. */
   readonly sums: readonly ValueId[];
-  /** The earlier sum, and the sum of it and the first contribution. */
+  /** The earlier sum, and its sum with the first contribution. */
   readonly earlier: ValueId;
   readonly first: ValueId;
 }
@@ -62,7 +62,7 @@ export function continueSums(plan: Plan, targets: readonly ContinuedTarget[]): P
   return continued;
 }
 
-/** Makes the backward op of a branch or loop, which adds its own contributions, start from the earlier sum. */
+/** Makes the backward op of a branch or loop start from the earlier sum and add its contributions to it. */
 function goingOn(step: Step, { sums, earlier, first }: GradientAccumulator): readonly Step[] {
   const { op, frees } = step;
   const to = op.attrs.to as readonly number[];
@@ -113,7 +113,7 @@ function continueSum(steps: readonly Step[], sum: GradientAccumulator): readonly
   if (step.regions && !isListOp(op.op)) return [...before, ...goingOn(step, sum), ...after];
   const [part, next] = op.inputs as readonly [ValueId, ValueId | undefined];
   if (next === undefined) {
-    // The other contributions are missing, so the former sum is a single contribution.
+    // The other contributions are missing, so the sum was reduced to a single contribution.
     const inputs = [earlier, part];
     const whole = { ...step, op: { ...op, op: addOp, inputs }, frees: [...frees, earlier] };
     return [...before, whole, ...after];

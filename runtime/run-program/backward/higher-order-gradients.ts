@@ -82,7 +82,7 @@ export class RecordedBackwards {
     return this.#ofRun(numbers, () => this.#makes.arrivals(path));
   }
 
-  /** `numbers` is null if those of the run are gone. */
+  /** `numbers` is null if the run's numbers are no longer available. */
   eagerRefusal(
     backward: RejectedBackward,
     numbers: readonly number[] | null,
@@ -90,7 +90,7 @@ export class RecordedBackwards {
     return this.#ofRun(numbers, () => this.#makes.eagerRefusal(backward));
   }
 
-  /** `numbers` as above. */
+  /** `numbers` as in `eagerRefusal`. */
   stillOpen(
     after: Pick<RejectedBackward, 'earlier' | 'path'>,
     numbers: readonly number[] | null,
@@ -105,7 +105,7 @@ export class RecordedBackwards {
   }
 
   #make(request: GradientRequest, numbers: readonly number[]): Made {
-    // Its ops belong to no program under construction, and the caller doesn't record them.
+    // These ops belong to no program under construction, and must not be recorded by the caller either.
     const make = () => noGrad(() => this.#makes.at(request));
     const { result, dependencies } = this.#table
       ? this.#table.withInputs(numbers, make)
@@ -139,8 +139,8 @@ class RecordedBackward {
       owned.push(tensor);
     };
     /**
-     * Returns a handle to a forward value that others are rematerialized from. It may also be read itself, at its
-     * place in the graph.
+     * Returns a handle to a forward value from which others are rematerialized. The backward may also read the value
+     * itself, at its place in the graph.
      */
     const handleFor = (id: ValueId): Tensor => {
       const handle = handleOf(run, id, run.slots[id]!.holder !== null);

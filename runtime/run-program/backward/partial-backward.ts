@@ -23,8 +23,8 @@ export interface PartialBackward {
 }
 
 /**
- * In: a backward plan, the missing gradients, and the requested ones (null: all). Out: what eager backward does,
- * which skips ops that only missing gradients reach and ops that lead to no request. Treating missing gradients as
+ * In: a backward plan, the missing gradients, and the requested ones (null: all). Out: a plan that, like eager
+ * backward, skips ops that only missing gradients reach and ops that lead to no request. Treating missing gradients as
  * zeros would be wrong: 0 · ∞ is NaN, −0 + 0 is 0, and a leaf would get a gradient of zeros.
  *
  * A value that only missing gradients lead to is missing too. A sum with a missing term is its other term. A
@@ -86,9 +86,9 @@ export function partialBackward(
 }
 
 /**
- * Returns the steps that present gradients reach, adapted to those that are missing. Values that any gradient leads
- * to are added to `derived`, those that become missing to `absent`, earlier sums that no present gradient changes to
- * `unchanged`; what omitted steps at the end freed, to `dead`.
+ * Returns the steps that present gradients reach, adapted to those that are missing. Adds to `derived` the values that
+ * any gradient leads to, to `absent` those that become missing, to `unchanged` earlier sums that no present gradient
+ * changes, and to `dead` those freed by omitted steps at the end.
  */
 function reachedSteps(
   all: readonly Step[],
@@ -267,7 +267,7 @@ function withoutSums(step: Step, absent: ReadonlySet<ValueId>): Step {
 
 const none: ReadonlyMap<number, ValueId> = new Map();
 
-/** Replaces a sum by its one term: a copy, because the plan may overwrite it while the term still has readers. */
+/** Replaces a sum with a copy of its one term: the plan may overwrite the sum while the term still has readers. */
 function passOn(step: Step, from: ValueId): Step {
   return { ...step, op: { ...step.op, op: copy, inputs: [from], attrs: {} }, reuses: [null] };
 }

@@ -4,8 +4,8 @@ import { Tape } from '../control/tape.ts';
 import type { Slot } from '../scope/scope.ts';
 
 /**
- * The values that the branches, loops and calls of a run keep for backward, with their versions at the end of
- * forward. Results of a region are among them, and the caller may write to those.
+ * The values that the branches, loops and calls of a run keep for backward, with their versions at the end of forward.
+ * They include results of regions, which the caller may write to.
  */
 export class ValuesOnTapes {
   readonly #holders: Holder[] = [];
@@ -30,7 +30,7 @@ export class ValuesOnTapes {
     }
   }
 
-  /** Returns the memory of the values written since forward; those that are freed by now included. */
+  /** Returns the memory of the values written since forward, including values freed by now. */
   changed(): readonly Holder[] {
     return this.#holders.filter(({ version }, i) => version !== this.#versions[i]);
   }

@@ -6,7 +6,7 @@ import { movedOperands } from './moved-operands.ts';
 /** The operands and results of a control op's backward. */
 interface BackwardOperands {
   readonly tape: ValueId;
-  /** Whether the tape is read again. */
+  /** Whether another backward may read the tape. */
   readonly keeps: boolean;
   /** Gradients of the results `of`, and whether the reference of each moves inside. */
   readonly given: readonly ValueId[];

@@ -26,7 +26,7 @@ export function operandsOfRun(region: RegionRun): readonly GivenOperand[] {
 
 /**
  * Runs the program for the operands' shapes. Tensors of data-dependent shape and list elements are inputs like any
- * other operand; operands that die with the op die inside.
+ * other operand. Operands whose last use is the call die inside it.
  */
 export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, call: planned } = step;

@@ -1,7 +1,6 @@
 /**
- * Values that a loop carries and that are also in a list. Everything that reads the element runs after the
- * iteration in which the value is carried, so in backward the element's sum comes first, and the iteration adds to
- * it, as in eager execution.
+ * Loop-carried values that are also list elements. All readers of the element run after the iteration that carries the
+ * value, so backward sums their gradients first and the iteration adds to that sum, as in eager execution.
  */
 
 import { TensorList } from '../../device/tensor-list.ts';

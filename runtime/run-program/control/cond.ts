@@ -46,7 +46,10 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
   };
 }
 
-/** The backward of the region that ran. Gradients that it doesn't compute are missing, or the contributions so far. */
+/**
+ * The backward of the region that ran. A gradient that it doesn't compute is missing, or the sum of the contributions
+ * so far.
+ */
 export function compileCondBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, regions } = step;
   const { given, keeps, moved, of, sums, tape, to } = backwardOperands(step, values);

@@ -1,4 +1,4 @@
-/** The limit of recorded decisions: a prediction for a longer run would be as large as a program. */
+/** The maximum number of recorded decisions: for a longer run, a prediction would be as large as a program. */
 const mostDecisions = 1 << 16;
 
 /**

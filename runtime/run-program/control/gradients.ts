@@ -10,7 +10,7 @@ import { elementSpec } from '../../program/list-ops.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { Slot } from '../scope/scope.ts';
 
-/** Fills slots with a constant, all of one meta. */
+/** Fills slots of one meta with a constant. */
 export class Filled {
   readonly #meta: TensorMeta;
   readonly #value: number;
@@ -59,7 +59,7 @@ export class GradientSum {
     this.#meta = meta;
   }
 
-  /** Adds a contribution unless it is missing: the first is kept unchanged, later ones are added to it. */
+  /** Adds a contribution unless it is missing. The first one is kept unchanged; later ones are added to it. */
   add(part: Slot): void {
     if (!part.holder) return;
     const sum = this.#sum;
@@ -127,7 +127,7 @@ export class GradientSum {
     const [before, more] = [sum.holder as DynamicTensor, part.holder as DynamicTensor];
     const { device, dtype } = this.#meta;
     const { shape } = before;
-    // The kernel was bound to another run's shape.
+    // The kernel was bound to the shape of another run.
     this.#add = null;
     const [a, b] = [slotOf(before.data), slotOf(more.data)];
     this.#addTensor(a, b, contiguousMeta({ dtype, shape }, device));
@@ -152,7 +152,7 @@ export class GradientSum {
     sum.put(target.holder!, target.offset);
   }
 
-  /** The sum so far; a region that adds its contributions itself takes it out. */
+  /** The sum so far; a region that adds its own contributions takes over the reference. */
   get slot(): Slot {
     return this.#sum;
   }

@@ -1,6 +1,6 @@
 /**
- * Lines that a program prints while it may still bail out, in which case the user code prints them again. Null if
- * lines are printed immediately.
+ * Lines held back while the program may still bail out, in which case the user code prints them itself. Null if lines
+ * are printed immediately.
  */
 let held: Line[] | null = null;
 

@@ -16,7 +16,9 @@ export class RegionBackward {
   readonly #reads: readonly boolean[];
   readonly #saved: ReadonlySet<number>;
 
-  /** `moves` tells whether the gradient of a result dies at its last use in the run, rather than being shared. */
+  /**
+   * `moves` returns whether the gradient of a result moves into the run and dies at its last use there, or is shared.
+   */
   constructor(region: RegionRun, retains: boolean, moves: (result: number) => boolean) {
     const { values, backward } = region.planned;
     const part = backward!;

@@ -13,8 +13,8 @@ interface Recorded {
 }
 
 /**
- * The values that a control op saves for backward: one entry for the branch that ran, or one per iteration. It is
- * the holder of the op's last result, without bytes of its own, so that it has a live range like any other value.
+ * The values that a control op saves for backward: one entry for the branch that ran, or one per iteration. It is the
+ * holder of the op's last result, so it has a live range like any other value, but no bytes of its own.
  */
 export class Tape extends Holder {
   readonly #entries: Recorded[] = [];

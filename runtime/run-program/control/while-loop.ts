@@ -13,9 +13,8 @@ import { sumOperand } from './sum-operands.ts';
 import { Tape } from './tape.ts';
 
 /**
- * Runs the body until the condition is false. Carried values move from one iteration to the next: only the
- * iteration's scope owns them, so each dies at its last use there. So do the initial values if they die with the
- * op.
+ * Runs the body until the condition is false. Carried values move from one iteration to the next: only the iteration's
+ * scope owns them, so each dies at its last use there. The same holds for initial values whose last use is the loop.
  */
 export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, regions } = step;
@@ -30,7 +29,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
   const recorded = body.planned.backward !== null;
   const carriedElements = new CarriedElements(body, results.length);
   const moves = movedOperands(step);
-  // The state of the current run. A body that reruns this loop has another step.
+  // Copies the loop's state into a new scope. A body that runs this loop again does so as another step.
   const enter = (
     carried: readonly Slot[],
     slots: readonly Slot[],

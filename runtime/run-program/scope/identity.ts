@@ -1,6 +1,6 @@
 /**
- * Identities of a run's values, which tell whether two values are the same tensor. Values at one location are,
- * unless they are different views. A view has its own number and an input a negative one; these follow the value
+ * Identities of a run's values, which tell whether two values are the same tensor. Values at one location are the same
+ * unless they are different views. Each view has its own number and each input a negative one, which follow the value
  * through branches, loops and lists.
  */
 
@@ -45,7 +45,7 @@ export function valueIn(output: Tensor): Value {
 export const isSameValue = (a: Value, b: Value): boolean =>
   a.identity === b.identity && a.holder === b.holder && a.offset === b.offset;
 
-/** Returns the input that a value is; undefined if it is none, or if the input was donated. */
+/** Returns the input that is the same tensor as a value; undefined if there is none or the input was donated. */
 export function inputThatIs({ identity }: Value, inputs: readonly Tensor[]): Tensor | undefined {
   const input = identity < 0 ? inputs[-1 - identity] : undefined;
   return input?.disposed === false ? input : undefined;

@@ -7,7 +7,10 @@ import type { Decider } from './decider.ts';
 import { currentSimulation, nothingToRead } from './simulation.ts';
 import { onAnyPath } from './untaken-paths.ts';
 
-/** Returns a step's action in a simulated run: control ops get their decisions from the decider, print no lines. */
+/**
+ * Returns a step's action in a simulated run: control ops get their decisions from the decider, and no lines are
+ * printed.
+ */
 export function countedControl(step: Step, values: ValueTable, run: Action): Action {
   const { kernel } = step.op.op;
   if (kernel.kind !== 'control') return run;

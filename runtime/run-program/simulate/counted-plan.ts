@@ -41,8 +41,8 @@ function countedStep(step: Step): Step {
 }
 
 /**
- * The condition of a loop is given all that the loop carries, and keeps it to its end: where it decides, no memory is out
- * of sight. That takes no bytes, since the loop owns these values meanwhile.
+ * Makes a loop's condition receive all carried values and free none, so that the memory of all of them is visible when
+ * it decides. This takes no bytes, because the loop owns these values meanwhile.
  */
 function countedRegions({ op }: Step, regions: readonly PlannedSubgraph[]): PlannedSubgraph[] {
   const [first, ...rest] = regions.map(countedSubgraph) as [PlannedSubgraph, ...PlannedSubgraph[]];

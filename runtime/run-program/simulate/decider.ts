@@ -6,13 +6,13 @@ export interface Decider {
   /** Returns the index of the region of a `cond` that runs. */
   branch(op: ProgramOp): number;
   /**
-   * Returns the number of iterations of a `while`, or what decides before each whether it runs; `recorded` tells
-   * whether each saves values for backward.
+   * Returns the number of iterations of a `while`, or a function called before each iteration that returns whether it
+   * runs. `recorded` tells whether iterations save values for backward.
    */
   iterations(op: ProgramOp, recorded: boolean): number | (() => boolean);
   /** Returns the index of the element that an op reads or writes, in a list of this length. */
   element(count: number): number;
-  /** Returns a number that determines shapes; null for any. */
+  /** Returns a number that determines shapes; null if it doesn't matter. */
   number(): number | null;
 }
 

@@ -24,7 +24,7 @@ export interface EnteringAlone {
 /** Bytes of one run, above those at its start. */
 export interface RunBytes {
   readonly peakBytes: number;
-  /** The highest live bytes during each step, with a common start for all paths. */
+  /** The highest live bytes during each step; all paths start from the same value. */
   readonly peaks: readonly number[];
   /** The number of executed steps, including those of regions each time they ran. */
   readonly steps: number;
@@ -41,8 +41,8 @@ export type StepObserver = (
 ) => void;
 
 /**
- * A run of a whole subgraph on counting devices, by the real executor: forward, then backward in the same scope.
- * The decisions of its control ops are given; its bytes are those that the counting allocators report.
+ * A run of a whole subgraph by the real executor on counting devices: forward, then backward in the same scope. The
+ * decider makes the decisions of control ops; the counting allocators report the bytes.
  */
 export class SimulatedRun {
   protected readonly simulation: Simulation;

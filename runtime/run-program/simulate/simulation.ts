@@ -16,7 +16,7 @@ export class Simulation {
   /** The number of steps so far, including those of regions each time they ran. */
   steps = 0;
   observer: Observer | null = null;
-  /** The control ops that are running, each inside the one before, and the slots that it is in. */
+  /** The running control ops, outermost first, each with the slots of the scope it runs in. */
   readonly around: { readonly op: ProgramOp; readonly slots: readonly Slot[] }[] = [];
   /** The slots of the region of the innermost control op that began to run last. */
   entered: readonly Slot[] = [];
@@ -55,7 +55,7 @@ export class Simulation {
     return most;
   }
 
-  /** Runs `body` in this simulation, without any event, span or recorded decision. */
+  /** Runs `body` in this simulation, without emitting events or spans or recording decisions. */
   within<T>(body: () => T): T {
     const around = simulating.current;
     const [listened, kernels, profiled, noted] = [

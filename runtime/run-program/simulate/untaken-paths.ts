@@ -1,6 +1,6 @@
 /**
- * Simulated paths that no run takes. Every control op takes one path, so an empty list may be asked for an
- * element, and a call may be given shapes that it rejects. The results of such a step are estimated.
+ * Simulated paths that no run takes. Decisions are made independently, so a simulated op may read an element of an
+ * empty list, or pass a call shapes that it rejects. The results of such a step are estimated.
  */
 
 import { DynamicTensor } from '../../device/dynamic-tensor.ts';
@@ -70,7 +70,7 @@ function onAnyList(step: Step, values: ValueTable, run: Action): Action {
   }
 }
 
-/** A region simulated by itself doesn't know a tape from outside: all gradients are then new memory. */
+/** A region simulated on its own doesn't know the tapes of its inputs; all gradients then count as new memory. */
 function onAnyTape(step: Step, values: ValueTable, run: Action): Action {
   const [tape] = step.op.inputs;
   return (slots, scalars) => {
@@ -79,7 +79,7 @@ function onAnyTape(step: Step, values: ValueTable, run: Action): Action {
   };
 }
 
-/** If the call rejects its operands' shapes, they get the shapes it was traced with. */
+/** If the call rejects its operands' shapes, uses the shapes it was traced with. */
 function onAnyShapes(step: Step, run: Action): Action {
   const { op, call: planned } = step;
   const { forms, sample } = planned!.call;
