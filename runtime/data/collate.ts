@@ -66,7 +66,7 @@ function allOf<T>(samples: readonly unknown[], is: (own: unknown) => own is T): 
   return samples as T[];
 }
 
-// Judged by its members: a worker that creates no tensors doesn't load the tensor module.
+// Checks its members, so that a worker that creates no tensors doesn't load the tensor module.
 const isTensorSample = (own: unknown): own is Tensor =>
   typeof own === 'object' && own !== null && isTensor(own);
 const isNumber = (own: unknown): own is number => typeof own === 'number';

@@ -118,9 +118,8 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
 }
 
 /**
- * Splits a data set at random. `lengths` are sample counts, or fractions that sum to 1; samples left over by
- * rounding go to the first splits. The order depends only on the seed (5 or { seed: 5 }), or on the library's seed
- * if omitted.
+ * Splits a data set at random. `lengths` are sample counts, or fractions that sum to 1; samples left over by rounding
+ * go to the first splits. The order depends only on the seed (`5` or `{ seed: 5 }`), by default the library's.
  */
 export function randomSplit<Sample, Batch = never>(
   dataset: Dataset<Sample> | BatchDataset<Batch>,

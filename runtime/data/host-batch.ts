@@ -45,7 +45,7 @@ export function toHost(value: unknown): unknown {
   return mapped(value, toHost);
 }
 
-/** Returns an array or object with every entry mapped; other values unchanged. */
+/** Returns an array or object with every entry mapped; any other value unchanged. */
 export function mapped(value: unknown, change: (own: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(change);
   if (!isPlainObject(value)) return value;

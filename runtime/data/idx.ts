@@ -15,8 +15,8 @@ const unsignedByte = 0x08;
 
 /**
  * Parses an idx file: two zero bytes, the element type, the rank, the dimensions (32 bits each, big-endian), the
- * elements. `path` is for messages. Throws DataError if the format or the file size is wrong. Never allocates by a
- * size read from the file.
+ * elements. `path` is for messages. Throws DataError if the format or the file size is wrong. Never allocates memory
+ * whose size is read from the file.
  */
 export function parseIdx(bytes: Uint8Array, path: string): IdxArray {
   expectArguments('parseIdx', { bytes, path }, { bytes: byteArray, path: text });

@@ -13,16 +13,16 @@ export interface DataLoaderOptions {
   readonly shuffle?: boolean;
   /** Seed of the order; by default the library's `seed`. */
   readonly seed?: number;
-  /** Drops a last batch that isn't full. */
+  /** Drops the last batch if it isn't full. */
   readonly dropLast?: boolean;
   /** Selects the samples, instead of `shuffle`. */
   readonly sampler?: Sampler;
   /** Groups the samples, instead of `batchSize`, `shuffle`, `sampler` and `dropLast`. */
   readonly batchSampler?: Iterable<ArrayLike<number>> & { readonly length?: number };
-  /** Threads that make batches for `for await`; 0 by default. They load `worker.module`. */
+  /** The number of threads that make batches for `for await`; 0 by default. They load `worker.module`. */
   readonly numWorkers?: number;
   readonly worker?: WorkerSource;
-  /** Batches that each worker makes ahead (without workers, batches read ahead); 2 by default. */
+  /** The number of batches that each worker makes ahead, or that are read ahead without workers; 2 by default. */
   readonly prefetchFactor?: number;
 }
 

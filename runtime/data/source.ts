@@ -20,7 +20,7 @@ export function isStream(dataset: object): dataset is IterableDataset<unknown> {
   return Symbol.iterator in dataset || Symbol.asyncIterator in dataset;
 }
 
-/** Whether the data set makes batches. A `Subset` always has `batch`, so its `makesBatches` decides. */
+/** Whether the data set makes batches. A `Subset` always has a `batch` method, so its `makesBatches` decides. */
 export function makesBatches(dataset: object): dataset is BatchDataset<unknown> {
   return 'batch' in dataset && !('makesBatches' in dataset && dataset.makesBatches === false);
 }

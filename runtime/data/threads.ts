@@ -1,6 +1,6 @@
 import { DataError } from '../errors/errors.ts';
 
-/** Returns Node's worker threads. Imported at run time, because pages load this file too. */
+/** Returns Node's module of worker threads, imported at run time because pages load this file too. */
 export function threads(): typeof import('node:worker_threads') {
   const found = globalThis.process?.getBuiltinModule?.('node:worker_threads');
   if (found) return found;

@@ -67,7 +67,7 @@ async function serve(): Promise<void> {
     try {
       port.postMessage(reply, [...buffersIn(reply.kind === 'batch' ? reply.batch : null)]);
     } catch (error) {
-      // A sample that can't be cloned, such as a function.
+      // Some samples can't be cloned, such as functions.
       port.postMessage(failed(error));
     }
   };

@@ -14,7 +14,7 @@ const bootstrap = `
 // webpack treats `new URL(…, import.meta.url)` as an asset and warns if it can't resolve it.
 const here: string | undefined = import.meta.url;
 
-/** Returns the worker's file next to this one. A classic script and a bundle of CommonJS have no URL of their own. */
+/** Returns the worker's file next to this one. Classic scripts and CommonJS bundles have no URL of their own. */
 function mainFile(): string {
   if (here)
     return new URL(here.endsWith('.ts') ? './worker-main.ts' : './worker-main.js', here).href;
@@ -114,7 +114,7 @@ export async function* fromWorkers(
     for (const start of starts) workers.push(new DataWorker(start, options.preload));
     yield* batches ? inOrder(workers, batches, options.ahead) : takingTurns(workers, options.ahead);
   } finally {
-    // Also after `break`: batches still in progress are plain data and end with the threads.
+    // Also runs after `break`: batches still in progress are plain data, which the threads' end frees.
     await Promise.all(workers.map((worker) => worker.end()));
   }
 }
@@ -140,7 +140,7 @@ async function* inOrder(
   }
 }
 
-/** Takes batches from the workers in turn, each with its own part of a stream, and skips finished workers. */
+/** Yields batches from the workers in turn, each of which has its own part of a stream; skips finished workers. */
 async function* takingTurns(
   workers: readonly DataWorker[],
   ahead: number,

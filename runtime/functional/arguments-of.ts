@@ -1,17 +1,17 @@
-/** PyTorch's arguments by position or by name: `new nn.Softplus(2, 1)`, `new nn.Softplus({ threshold: 1 })`. */
+/** Accepts PyTorch's arguments by position or by name: `new nn.Softplus(2, 1)`, `new nn.Softplus({ threshold: 1 })`. */
 
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
 
-/** The object with all arguments by name, which may stand in the place of the first one. */
+/** The object with all arguments by name, which may be passed as the only argument. */
 type ByName<First> = Exclude<
   Extract<First, object>,
   readonly unknown[] | ((...args: never[]) => unknown)
 >;
 
 /**
- * Returns the arguments by name; those left out are undefined. `kinds` are in the order of the positions. Throws
- * ArgumentError for other names, and for values that their kinds don't accept.
+ * Returns the arguments by name; omitted ones are undefined. `kinds` are in positional order. Throws ArgumentError for
+ * unknown names and for values that their kinds don't accept.
  */
 export function argumentsOf<First>(
   owner: string,

@@ -109,8 +109,8 @@ function expectTransposedFit(x: Tensor, weight: Tensor, depth: number): void {
 }
 
 /**
- * The adjoint of conv3d: [n, c, d, h, w] → [n, o, d', h', w'], weight [c, o / groups, kd, kh, kw], bias [o]. One
- * 2-d convolution has the planes of a window as channels, which are added where windows overlap.
+ * The adjoint of conv3d: [n, c, d, h, w] → [n, o, d', h', w'], weight [c, o / groups, kd, kh, kw], bias [o]. The planes
+ * of a window are channels of one 2-d convolution, added where windows overlap.
  */
 export function convTranspose3d(
   x: Tensor,
@@ -154,7 +154,7 @@ export function convTranspose3d(
     });
     const [h, w] = found.shape.slice(2) as [number, number];
     const out = perGroup * groups;
-    // A row per place of a plane and channel, with its windows along the depth.
+    // One row per channel and position in a plane, with its windows along the depth.
     const windows = permute(reshape(found, [n, d, out, kd, h * w]), [0, 2, 4, 3, 1]);
     const summed = col2im(
       reshape(windows, [n, out * h * w * kd, d]),

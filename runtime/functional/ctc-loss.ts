@@ -35,7 +35,7 @@ export type Lengths = Tensor | readonly number[];
 export interface CtcLossOptions {
   /** The class of the blank label; 0 by default. */
   readonly blank?: number;
-  /** `mean` by default: losses are first divided by their label counts. */
+  /** `mean` by default, after dividing each loss by its number of labels. */
   readonly reduction?: Reduction;
   /** Whether labels too long for their input have loss 0 and no gradient, instead of Infinity. */
   readonly zeroInfinity?: boolean;
@@ -47,7 +47,7 @@ export const ctcKinds: OptionKinds<CtcLossOptions> = {
   zeroInfinity: flag,
 };
 
-/** The log-probability of the impossible: finite, so that no gradient is NaN. */
+/** The log-probability of impossible alignments: finite, so that no gradient is NaN. */
 const impossible = -1e30;
 
 const lengthKinds = { lengths: arrayOf(count(0)) };
@@ -140,8 +140,8 @@ export function ctcLoss(
 }
 
 /**
- * Returns for each sequence the log-probability of all alignments that end at each position of the labels with
- * blanks around them.
+ * Returns, for each sequence and each position in its labels interleaved with blanks, the log-probability of all
+ * alignments that end there.
  */
 function alignments(logProbs: Tensor, labels: Tensor, blank: number, inputs: Tensor): Tensor {
   const [steps, n] = logProbs.shape as [number, number];

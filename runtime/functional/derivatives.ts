@@ -1,4 +1,4 @@
-/** Jacobians, Hessians and products with them, by `grad`: PyTorch's `torch.autograd.functional`. */
+/** Jacobians, Hessians and products with them, computed by `grad`: PyTorch's `torch.autograd.functional`. */
 
 import { grad } from '../backward/grad.ts';
 import { ArgumentError } from '../errors/errors.ts';
@@ -23,7 +23,7 @@ export interface DerivativeOptions {
 
 type Several = Tensor | readonly Tensor[];
 
-/** One result for a tensor, an array for an array. */
+/** A single result for a tensor, an array of results for an array. */
 type Like<G extends Several, R> = G extends Tensor ? R : R[];
 
 const fnKinds = { fn: callback };
@@ -34,7 +34,7 @@ const listOf = (given: Several): readonly Tensor[] =>
 
 const like = <R>(given: Several, list: R[]): R | R[] => (isTensor(given) ? list[0]! : list);
 
-/** Leaves over the memory of the inputs, or, to differentiate further, the inputs that have a history. */
+/** Returns leaves that share the inputs' memory; with `createGraph`, inputs that require a gradient themselves. */
 function leavesOf(owner: string, inputs: Several, createGraph: boolean): Tensor[] {
   const list = listOf(inputs);
   expectTensorList(owner, list);
@@ -59,7 +59,7 @@ function called(owner: string, fn: (...inputs: Tensor[]) => Several, leaves: Ten
 const zerosFor = (found: readonly (Tensor | null)[], leaves: readonly Tensor[]): Tensor[] =>
   found.map((own, i) => own ?? zerosLike(leaves[i]!));
 
-/** Gradients of the outputs, weighted; zeros for inputs that they don't depend on. */
+/** Returns the gradients of the weighted outputs; zeros for inputs that they don't depend on. */
 function pulledBack(
   outputs: readonly Tensor[],
   weights: readonly Tensor[],
@@ -76,7 +76,7 @@ function pulledBack(
   return zerosFor(found, leaves);
 }
 
-/** Vectors like the tensors: those given, or 1 for a tensor of one element. */
+/** Returns one vector per tensor: the given ones or, for tensors of one element, ones. */
 function vectorsFor(owner: string, tensors: readonly Tensor[], given: Several | null): Tensor[] {
   if (given === null && tensors.length === 1 && sizeOf(tensors[0]!.shape) === 1)
     return [add(zerosLike(tensors[0]!), 1)];
@@ -96,7 +96,8 @@ const finished = (list: readonly Tensor[], createGraph: boolean): Tensor[] =>
   createGraph ? [...list] : list.map((own) => own.detach());
 
 /**
- * Returns `[outputs, vᵀ·J]`: a gradient per input, for a vector per output (1 by default if the output is one number).
+ * Returns `[outputs, vᵀ·J]`: one gradient per input, given one vector per output (by default 1, for an output with one
+ * element).
  */
 export function vjp<I extends Several, O extends Several>(
   fn: (...inputs: Tensor[]) => O,
@@ -122,8 +123,8 @@ export function vjp<I extends Several, O extends Several>(
 }
 
 /**
- * Returns `[outputs, J·v]`: a change per output, for a direction per input. It is computed by two backwards: the
- * gradient is linear in its weights, with J as the matrix.
+ * Returns `[outputs, J·v]`: one directional derivative per output, given one direction per input. Computed by two
+ * backward passes: vᵀ·J is linear in v, and its derivative is J.
  */
 export function jvp<I extends Several, O extends Several>(
   fn: (...inputs: Tensor[]) => O,
@@ -153,7 +154,7 @@ export function jvp<I extends Several, O extends Several>(
   );
 }
 
-/** The rows of the Jacobian of one output, stacked for each input: [..output, ..input]. */
+/** Returns the Jacobian of one output for each input, its rows stacked: [..output, ..input]. */
 function jacobianOf(
   output: Tensor,
   leaves: readonly Tensor[],
@@ -174,9 +175,8 @@ function jacobianOf(
 }
 
 /**
- * The derivatives of every element of the outputs with respect to every element of the inputs: a tensor [..output,
- * ..input] for each output and input, in arrays as `fn` returns outputs and as inputs are given. Runs one backward per
- * element of the outputs.
+ * Returns the derivatives of every output element with respect to every input element: a tensor [..output, ..input] for
+ * each pair, nested in arrays if the outputs or inputs are arrays. Runs one backward per element of the outputs.
  */
 export function jacobian<I extends Several, O extends Several>(
   fn: (...inputs: Tensor[]) => O,
@@ -201,7 +201,7 @@ export function jacobian<I extends Several, O extends Several>(
   );
 }
 
-/** Throws ArgumentError unless the function returns one number. */
+/** Throws ArgumentError unless the value is one tensor with one element. */
 function expectOneNumber(owner: string, value: Several): Tensor {
   expectTensorList(owner, listOf(value));
   if (isTensor(value) && sizeOf((value as Tensor).shape) === 1) return value as Tensor;
@@ -216,8 +216,8 @@ function expectOneNumber(owner: string, value: Several): Tensor {
 }
 
 /**
- * The second derivatives of a function with one number as its value: a tensor [..first, ..second] for each pair of
- * inputs. Runs one backward per element of the gradient.
+ * Returns the second derivatives of a scalar function: a tensor [..first, ..second] for each pair of inputs. Runs one
+ * backward per element of the gradient.
  */
 export function hessian<I extends Several>(
   fn: (...inputs: Tensor[]) => Tensor,
@@ -235,7 +235,7 @@ export function hessian<I extends Several>(
   return jacobian(gradient, inputs, options) as Like<I, Like<I, Tensor>>;
 }
 
-/** Returns `[value, H·v]` for a function with one number as its value, without computing its Hessian. */
+/** Returns `[value, H·v]` for a scalar function, without computing its Hessian H. */
 export function hvp<I extends Several>(
   fn: (...inputs: Tensor[]) => Tensor,
   inputs: I,

@@ -21,9 +21,9 @@ export interface EmbeddingBagOptions {
   readonly mode?: 'sum' | 'mean' | 'max';
   /** Factors of the rows, shaped like the indices; only for `sum`. */
   readonly perSampleWeights?: Tensor | null;
-  /** An index that is left out of its bag; negative ones count from the end. */
+  /** An index that bags skip; counted from the end if negative. */
   readonly paddingIdx?: number | null;
-  /** Looked-up rows with a larger norm are first rescaled to it, in place. */
+  /** Rescales looked-up rows with a larger norm to this norm, in place. */
   readonly maxNorm?: number | null;
   /** The order p of that norm; 2 by default. */
   readonly normType?: number;

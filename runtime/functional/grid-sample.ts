@@ -31,7 +31,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 export interface GridSampleOptions {
   /** `bilinear` by default. */
   readonly mode?: 'bilinear' | 'nearest' | 'bicubic';
-  /** Values outside the image: `zeros` by default, the nearest `border` pixel, or the image mirrored. */
+  /** The values outside the image: `zeros` by default, the nearest `border` pixel, or the mirrored image. */
   readonly paddingMode?: 'zeros' | 'border' | 'reflection';
   /** Whether −1 and 1 are the centers of the corner pixels rather than their outer edges. */
   readonly alignCorners?: boolean;
@@ -54,7 +54,7 @@ function expectFit(x: Tensor, grid: Tensor): void {
   });
 }
 
-/** A pixel's row or column beside a position, and its factor. */
+/** The row or column of a pixel next to a position, and its weight. */
 type Tap = readonly [place: Tensor, factor: Tensor];
 
 /** The two pixels around each position. */
@@ -67,7 +67,7 @@ function linearTaps(position: Tensor): Tap[] {
   ];
 }
 
-/** The four pixels around each position, with the factors of cubic convolution (Keys, 1981) at −0.75. */
+/** The four pixels around each position, weighted by cubic convolution (Keys, 1981) with a = −0.75. */
 function cubicTaps(position: Tensor): Tap[] {
   const first = floor(position);
   const share = sub(position, first);
@@ -83,7 +83,7 @@ function cubicTaps(position: Tensor): Tap[] {
   ];
 }
 
-/** Returns positions in pixels as the padding finds them in an image of this size; zeros stay outside. */
+/** Maps pixel positions outside an image of this size into it, by the padding mode; `zeros` leaves them outside. */
 function padded(
   position: Tensor,
   size: number,
@@ -92,7 +92,7 @@ function padded(
   if (paddingMode === 'zeros') return position;
   const inside = { min: 0, max: size - 1 };
   if (paddingMode === 'border') return clamp(position, inside);
-  // Reflected at the centers of the outermost pixels, or at their outer edges.
+  // Reflects at the centers of the outermost pixels, or at their outer edges.
   const first = alignCorners ? 0 : -0.5;
   const span = size - 1 - 2 * first;
   if (span === 0) return mul(position, 0);
@@ -102,7 +102,8 @@ function padded(
 
 /**
  * Samples `x` [n, c, h, w] at the positions of `grid` [n, h', w', 2], x and y from −1 to 1: [n, c, h', w']. Throws
- * ShapeError for other shapes. As in PyTorch, `bicubic` pads the pixels that it reads, other modes the positions.
+ * ShapeError for other shapes. As in PyTorch, `bicubic` applies the padding to the pixels that it reads, other modes to
+ * the positions.
  */
 export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
   expectTensors('gridSample', x, grid);

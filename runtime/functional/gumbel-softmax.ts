@@ -13,7 +13,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 export interface GumbelSoftmaxOptions {
   /** Temperature; 1 by default. */
   readonly tau?: number;
-  /** Whether the result is one-hot, with the gradient of the soft sample. */
+  /** Whether the result is one-hot; its gradient is that of the soft sample. */
   readonly hard?: boolean;
   /** The dimension of the classes; the last by default. */
   readonly dim?: number;
@@ -21,7 +21,7 @@ export interface GumbelSoftmaxOptions {
 
 const kinds: OptionKinds<GumbelSoftmaxOptions> = { tau: positive, hard: flag, dim: anyInteger };
 
-/** The smallest positive number that float32 draws; a draw of 0 would give an infinite sample. */
+/** The smallest positive float32 number that can be drawn; a draw of 0 would make the sample infinite. */
 const smallest = 2 ** -24;
 
 /**

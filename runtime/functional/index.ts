@@ -1,4 +1,4 @@
-/** PyTorch functions composed of ops. Capture follows them like user functions; programs contain only those called. */
+/** PyTorch functions composed of ops. Capture inlines them like user functions. */
 
 export {
   type Conv3dOptions,

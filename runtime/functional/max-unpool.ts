@@ -16,7 +16,7 @@ export interface MaxUnpoolOptions<Size> {
   /** Defaults to the window size. */
   readonly stride?: Size | null;
   readonly padding?: Size;
-  /** The last dimensions of the result, or all of them: a stride leaves them ambiguous. */
+  /** The result's last dimensions, or all of them: windows and strides don't determine them uniquely. */
   readonly outputSize?: readonly number[] | null;
 }
 
@@ -49,7 +49,7 @@ function maxUnpool<Size extends Sizes>(name: string, dims: 1 | 2 | 3) {
     const pooled = x.shape.slice(-dims);
     const usual = pooled.map((own, i) => (own - 1) * step[i]! - 2 * border[i]! + window[i]!);
     const size = options.outputSize ? options.outputSize.slice(-dims) : usual;
-    // Sizes that the pooling could have reduced to that of `x`.
+    // Whether pooling could have reduced the size to that of `x`.
     const reachable = size.every(
       (own, i) => own > usual[i]! - step[i]! && own < usual[i]! + step[i]!,
     );
@@ -74,9 +74,9 @@ function maxUnpool<Size extends Sizes>(name: string, dims: 1 | 2 | 3) {
   };
 }
 
-/** Undoes maxPool1d on [n, c, length] or [c, length], given the positions that it returned. */
+/** The partial inverse of maxPool1d on [n, c, length] or [c, length], given the positions that it returned. */
 export const maxUnpool1d = maxUnpool<number | readonly [number]>('maxUnpool1d', 1);
-/** Undoes maxPool2d on [n, c, h, w] or [c, h, w], given the positions that it returned. */
+/** The partial inverse of maxPool2d on [n, c, h, w] or [c, h, w], given the positions that it returned. */
 export const maxUnpool2d = maxUnpool<number | readonly [number, number]>('maxUnpool2d', 2);
-/** Undoes maxPool3d on [n, c, d, h, w] or [c, d, h, w], given the positions that it returned. */
+/** The partial inverse of maxPool3d on [n, c, d, h, w] or [c, d, h, w], given the positions that it returned. */
 export const maxUnpool3d = maxUnpool<number | readonly [number, number, number]>('maxUnpool3d', 3);

@@ -19,8 +19,8 @@ import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * Requires every class of the target to score higher than every other class by 1: scores [n, c] or [c], target int32
- * of the same shape, whose classes end before the first negative number.
+ * Requires every class of the target to score higher than every other class by 1: scores [n, c] or [c], target int32 of
+ * the same shape, listing classes up to the first negative number.
  */
 export function multilabelMarginLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   expectTensors('multilabelMarginLoss', x, target);

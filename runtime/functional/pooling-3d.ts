@@ -45,7 +45,7 @@ function volumeOf(name: string, x: Tensor): Triple {
 
 type PlanePool = (x: Tensor) => Found;
 
-/** Pools the planes [d, h, w] with the first function, and [1, d, h' · w'] of its result with the second. */
+/** Pools the planes [d, h, w] with the first function, and its result as [1, d, h' · w'] with the second. */
 function inTwoSteps(x: Tensor, volume: Triple, ofPlane: PlanePool, ofDepth: PlanePool): Found {
   const [d, h, w] = volume;
   const lead = x.shape.slice(0, -3);
@@ -62,8 +62,8 @@ function inTwoSteps(x: Tensor, volume: Triple, ofPlane: PlanePool, ofDepth: Plan
 }
 
 /**
- * The maximum of each window of [n, c, d, h, w] or [c, d, h, w]; the first one wins ties. The default stride is
- * the window size. With `returnIndices`, returns `[values, int32 positions in the volume]`.
+ * The maximum of each window of [n, c, d, h, w] or [c, d, h, w]; the first element wins ties. The default stride is the
+ * window size. With `returnIndices`, returns `[values, int32 positions in the volume]`.
  */
 export function maxPool3d(
   x: Tensor,

@@ -27,7 +27,7 @@ export function diagflat(x: Tensor, offset = 0): Tensor {
   return tidy(() => diag(reshape(x, [-1]), offset));
 }
 
-/** Returns a block-diagonal matrix of the given matrices, 0 elsewhere; vectors are rows. */
+/** Returns a block-diagonal matrix of the given matrices, 0 elsewhere; a vector counts as a row. */
 export function blockDiag(...matrices: readonly Tensor[]): Tensor {
   expectTensors('blockDiag', ...matrices);
   return tidy(() => {
@@ -44,7 +44,10 @@ export function blockDiag(...matrices: readonly Tensor[]): Tensor {
   });
 }
 
-/** Returns the Cartesian product of vectors: [product of lengths, number of vectors]; a single vector is kept. */
+/**
+ * Returns the Cartesian product of vectors: [product of lengths, number of vectors]; a single vector is returned
+ * unchanged.
+ */
 export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
   expectTensors('cartesianProd', ...vectors);
   if (vectors.length === 1) return vectors[0]!;
@@ -56,7 +59,10 @@ export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
   );
 }
 
-/** Returns all combinations of `r` elements of a vector, in order: [combinations, r]; [0] for none of them, as in PyTorch. */
+/**
+ * Returns all combinations of `r` elements of a vector, in order: [combinations, r]; [0] if there are none, as in
+ * PyTorch.
+ */
 export function combinations(x: Tensor, r = 2, withReplacement = false): Tensor {
   expectTensors('combinations', x);
   expectNumber('combinations', 'r', r);
@@ -76,7 +82,7 @@ export function combinations(x: Tensor, r = 2, withReplacement = false): Tensor 
   });
 }
 
-/** Returns the p-norm distances between the rows of [n, k], pairs in order: [n · (n − 1) / 2]. */
+/** Returns the p-norm distances between all pairs of rows of [n, k], in order: [n · (n − 1) / 2]. */
 export function pdist(x: Tensor, p = 2): Tensor {
   expectTensors('pdist', x);
   expectNumber('pdist', 'p', p);

@@ -8,9 +8,9 @@ import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 export interface VmapOptions {
-  /** The dimension of each argument that the function is mapped over; null for an argument that all calls share. */
+  /** The mapped dimension of each argument; null for an argument that all calls share. */
   readonly inDims?: number | readonly (number | null)[];
-  /** The dimension of the results that the calls are stacked along; 0 by default. */
+  /** The dimension along which results are stacked; 0 by default. */
   readonly outDims?: number;
 }
 
@@ -24,8 +24,8 @@ const fnKinds = { fn: callback };
 type Mapped<R> = R extends Tensor ? Tensor : Tensor[];
 
 /**
- * Returns a function that calls `fn` for each entry of the mapped dimensions, and stacks what it returns: a tensor, or
- * an array of tensors. The calls are made one after the other: prefer ops on whole tensors where speed matters.
+ * Returns a function that calls `fn` for each entry of the mapped dimensions and stacks its results: a tensor or an
+ * array of tensors. The calls run one after the other; prefer ops on whole tensors where speed matters.
  */
 export function vmap<A extends readonly unknown[], R extends Tensor | readonly Tensor[]>(
   fn: (...args: A) => R,

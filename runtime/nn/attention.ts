@@ -27,9 +27,9 @@ export interface MultiheadAttentionOptions {
   readonly dropout?: number;
   /** True by default. */
   readonly bias?: boolean;
-  /** Adds a learned key and value to every sequence. */
+  /** Appends a learned key and value to every sequence. */
   readonly addBiasKv?: boolean;
-  /** Adds a key and value of zeros to every sequence. */
+  /** Appends a key and value of zeros to every sequence. */
   readonly addZeroAttn?: boolean;
   /** Features of keys and values; the same as for queries by default. */
   readonly kdim?: number;
@@ -49,11 +49,11 @@ const attentionKinds: OptionKinds<MultiheadAttentionOptions> = {
 };
 
 export interface AttentionCall {
-  /** bool [batch, keys], true where a key is padding; a numeric mask is added to the scores. */
+  /** [batch, keys]: bool, true where a key is padding; or numbers added to the scores. */
   readonly keyPaddingMask?: Tensor | null;
-  /** Returns the weights too; true by default. */
+  /** Also returns the attention weights; true by default. */
   readonly needWeights?: boolean;
-  /** [queries, keys] or [batch · heads, queries, keys]: bool, true to mask out; or numbers added to the scores. */
+  /** [queries, keys] or [batch · heads, queries, keys]: bool, true where masked out; or numbers added to the scores. */
   readonly attnMask?: Tensor | null;
   /** Averages the returned weights over the heads; true by default. */
   readonly averageAttnWeights?: boolean;
@@ -146,7 +146,7 @@ export class MultiheadAttention extends Module {
     });
   }
 
-  /** Attention without a batch: [queries, features], [keys, …], as a batch of one. */
+  /** Runs unbatched inputs, [queries, features] and [keys, …], as a batch of one. */
   protected forwardAlone(
     query: Tensor,
     key: Tensor,

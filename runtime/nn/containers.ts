@@ -8,7 +8,7 @@ import { Module } from './module/module.ts';
 import { isParameter, type Parameter, parameter } from './module/parameter.ts';
 import { thrownBy } from './thrown-by.ts';
 
-/** A module from one tensor to one tensor. */
+/** A module whose `forward` maps one tensor to one tensor. */
 export interface Layer extends Module {
   forward(input: Tensor): Tensor;
 }
@@ -25,7 +25,7 @@ function expectLayer(layer: unknown, at: number): void {
   });
 }
 
-/** Runs its layers in sequence; they are named by position. */
+/** Runs its layers in order; they are named by position. */
 export class Sequential extends Module {
   readonly layers: readonly Layer[];
 
@@ -114,7 +114,7 @@ export class ModuleList<M extends Module = Module> extends Module {
     return this.push(...modules);
   }
 
-  /** Puts a module before the one at an index, counted from the end if negative. */
+  /** Inserts a module before the one at an index, counted from the end if negative. */
   insert(index: number, module: M): this {
     expectArguments('nn.ModuleList', { index }, { index: anyInteger });
     this.items.splice(index, 0, ...modulesIn('nn.ModuleList', [module]));

@@ -27,7 +27,7 @@ interface LayerOptions {
 }
 
 interface PaddedOptions extends LayerOptions {
-  /** How the border is filled; `zeros` by default. */
+  /** How the padding is filled; `zeros` by default. */
   readonly paddingMode?: 'zeros' | Exclude<PadMode, 'constant'>;
 }
 
@@ -49,11 +49,11 @@ const sizesOf = (value: number | readonly number[], count: number): readonly num
   typeof value === 'number' ? Array(count).fill(value) : value;
 
 interface KernelOption<K> {
-  /** The kernel size by name, for callers that pass all options in one object. */
+  /** The kernel size, for callers that pass everything in one object. */
   readonly kernelSize: K;
 }
 
-/** Returns the kernel size and the options, which may be one object with `kernelSize`. */
+/** Returns the kernel size and the options, which may be passed as one object with `kernelSize`. */
 function kernelAndOptions<K extends number | readonly number[], O extends object>(
   name: string,
   kernel: K | (O & KernelOption<K>),
@@ -87,8 +87,8 @@ function weights(shape: readonly [number, number, ...number[]], out: number, bia
 }
 
 /**
- * Returns the amounts for non-zero padding, [left, right, top, bottom, …] as `pad` takes them, from the last
- * dimension on. Like PyTorch, 'same' pads the end more if the total is odd.
+ * Returns the amounts for `pad`, [left, right, top, bottom, …] from the last dimension on, if the padding mode isn't
+ * zeros. As in PyTorch, 'same' pads the end more if the total is odd.
  */
 function borders(
   padding: number | readonly number[] | 'same' | 'valid',

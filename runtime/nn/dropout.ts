@@ -16,9 +16,12 @@ function expectProbability(owner: string, p: number): number {
   });
 }
 
-/** In training, zeroes each element with probability `p` and scales the others by 1 / (1 − p); else the identity. */
+/**
+ * In training, zeroes each element with probability `p` and scales the others by 1 / (1 − p). In evaluation, the
+ * identity.
+ */
 export class Dropout extends Module {
-  /** May be changed between calls, as for a schedule. */
+  /** May be changed between calls, for example by a schedule. */
   p: number;
 
   constructor(given: number | { readonly p?: number } = 0.5) {

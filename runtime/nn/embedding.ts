@@ -18,9 +18,9 @@ import { Module } from './module/module.ts';
 import { type Parameter, parameter } from './module/parameter.ts';
 
 export interface EmbeddingLayerOptions {
-  /** The index of a row that starts as zeros and gets no gradient; negative indices count from the end. */
+  /** The index of a row that starts as zeros and gets no gradient; counted from the end if negative. */
   readonly paddingIdx?: number | null;
-  /** Looked-up rows with a larger norm are rescaled to it, in place, before they are read. */
+  /** Rescales looked-up rows with a larger norm to this norm, in place. */
   readonly maxNorm?: number | null;
   /** The order of the norm that `maxNorm` limits; 2 by default. */
   readonly normType?: number;
@@ -93,7 +93,7 @@ export class Embedding extends Module {
         const none = zerosLike(select(this.weight, 1, 0));
         const used = gt(indexFill(none, 0, reshape(indices, [-1]), 1), 0);
         const lengths = norm(this.weight, this.normType, -1);
-        // Avoids a division by zero, with PyTorch's constant.
+        // PyTorch's constant, which avoids a division by zero.
         const factors = mul(reciprocal(add(lengths, 1e-7)), maxNorm);
         const longer = logicalAnd(used, gt(lengths, maxNorm));
         mul_(this.weight, reshape(where(longer, factors, 1), [entries, 1]));

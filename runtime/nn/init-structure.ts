@@ -1,4 +1,4 @@
-/** Initializers that give a tensor structure, by PyTorch's names: they overwrite the tensor in place and return it. */
+/** Initializers for structured weights, by PyTorch's names: they overwrite a tensor in place and return it. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
@@ -50,7 +50,10 @@ export function eye_(target: Tensor): Tensor {
   return target;
 }
 
-/** Fills a convolution weight [out, in / groups, …] so that the layer passes as many channels through as it can. */
+/**
+ * Fills a convolution weight [out, in / groups, …] so that the layer passes as many input channels as possible through
+ * unchanged.
+ */
 export function dirac_(target: Tensor, groups = 1): Tensor {
   expectWhole('dirac_', 'groups', groups);
   const fits = ({ rank, shape }: Tensor) => rank >= 3 && rank <= 5 && shape[0]! % groups === 0;
@@ -70,8 +73,8 @@ export function dirac_(target: Tensor, groups = 1): Tensor {
 }
 
 /**
- * Orthogonal initialization (Saxe et al.): rows of [rows, …], or columns if there are fewer, become orthogonal and
- * of length `gain`. Draws normal numbers and applies Gram-Schmidt twice, in JavaScript.
+ * Orthogonal initialization (Saxe et al.): the rows of [rows, …], or the columns if there are fewer, become orthogonal
+ * vectors of length `gain`. Draws normal numbers and applies Gram-Schmidt twice, in JavaScript.
  */
 export function orthogonal_(target: Tensor, gain = 1): Tensor {
   expectNumber('orthogonal_', 'gain', gain);

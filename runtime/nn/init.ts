@@ -37,7 +37,7 @@ function overwritten(target: Tensor, values: () => Tensor): Tensor {
   return target;
 }
 
-/** Throws ArgumentError unless `target` is a tensor and every given value is a number. */
+/** Throws ArgumentError unless `target` is a tensor and all values in `given` are numbers. */
 function expectGiven(use: string, target: Tensor, given: Readonly<Record<string, unknown>>): void {
   expectTensors(use, target);
   for (const name in given) expectNumber(use, name, given[name]);
@@ -98,9 +98,9 @@ export function xavierNormal_(target: Tensor, gain = 1): Tensor {
 export interface KaimingOptions {
   /** Negative slope of the leaky ReLU that follows the layer; 0 by default. */
   readonly slope?: number;
-  /** PyTorch's name of `slope`. */
+  /** PyTorch's name for `slope`. */
   readonly a?: number;
-  /** The pass that preserves variance: forward (`fanIn`, the default) or backward (`fanOut`). */
+  /** The pass whose variance is preserved: forward (`fanIn`, the default) or backward (`fanOut`). */
   readonly mode?: FanMode;
   readonly nonlinearity?: Nonlinearity;
 }

@@ -45,7 +45,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import { buffer } from './module/parameter.ts';
 
-/** A loss with optional settings. */
+/** A loss with options. */
 abstract class Loss<O extends object = LossOptions> extends Module {
   readonly options: O;
 

@@ -31,9 +31,9 @@ export interface RunningNormOptions {
   readonly eps?: number;
   /** Weight of the batch in the new running values, 0.1 by default; null for the mean of all batches. */
   readonly momentum?: number | null;
-  /** Learned weight and bias per channel. */
+  /** Whether each channel has a learned weight and bias. */
   readonly affine?: boolean;
-  /** Keeps a running mean and variance, which evaluation normalizes with. */
+  /** Whether a running mean and variance are tracked in training and used in evaluation. */
   readonly trackRunningStats?: boolean;
 }
 
@@ -95,8 +95,8 @@ abstract class RunningNorm extends Module {
   }
 
   /**
-   * Calls `body` with the running values to update and the weight of the batch in them. For the mean of all
-   * batches `body` gets copies instead, because that weight depends on a count stored in a tensor.
+   * Calls `body` with the running values to update and the weight of the batch in them. For the mean of all batches,
+   * `body` gets copies instead, because the weight depends on a count that is in a tensor.
    */
   protected following(
     body: (center: Tensor | null, variance: Tensor | null, momentum: number) => Tensor,
@@ -277,7 +277,7 @@ export class LayerNorm extends Module {
 }
 
 export interface RMSNormOptions {
-  /** By default the distance from 1 to the next number: of float64 for such an input, else of float32. */
+  /** By default the machine epsilon: of float64 for float64 inputs, else of float32. */
   readonly eps?: number | null;
   readonly elementwiseAffine?: boolean;
 }

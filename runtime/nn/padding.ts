@@ -98,7 +98,7 @@ export class ReplicationPad3d extends Pad {
   }
 }
 
-/** Continues with the elements of the other end. */
+/** Wraps around: pads with elements from the opposite end. */
 export class CircularPad1d extends Pad {
   constructor(padding: PadAmounts) {
     super(1, padding, 'circular');

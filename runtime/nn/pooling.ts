@@ -45,7 +45,7 @@ const averageKinds = {
   divisorOverride: orNull(anyNumber),
 };
 
-/** A window size and optional settings. */
+/** Base of pooling: a window size and options. */
 abstract class Pool<Size, Options extends object> extends Module {
   readonly kernel: Size;
   readonly options: Options;
@@ -122,9 +122,9 @@ export class AvgPool3d extends AvgPool<number | Triple> {
 }
 
 export interface LPPoolOptions<Size = number> {
-  /** The size of the kernel by default. */
+  /** The window size by default. */
   readonly stride?: Size;
-  /** Whether a last window that only begins in the input counts. */
+  /** Whether a last window that extends past the input's end is included. */
   readonly ceilMode?: boolean;
 }
 
@@ -139,7 +139,7 @@ abstract class LPPool<Size> extends Pool<Size, LPPoolOptions<Size>> {
     this.p = p;
   }
 
-  /** As PyTorch computes it: an odd power keeps signs, and a last window is scaled to a whole one. */
+  /** As in PyTorch, odd powers keep signs, and a partial last window is scaled to a full one. */
   protected rooted(means: Tensor, entries: number): Tensor {
     return pow(mul(mul(sign(means), relu(abs(means))), entries), 1 / this.p);
   }
@@ -224,14 +224,14 @@ type UnpoolOptions<Size> = Omit<MaxUnpoolOptions<Size>, 'outputSize'>;
 
 const unpoolKinds = { stride: orNull(perDimension(count(1))), padding: perDimension(count(0)) };
 
-/** Values at the positions of a pooling's maxima, zeros elsewhere. */
+/** Places values at the positions of a pooling's maxima, with zeros elsewhere. */
 abstract class MaxUnpool<Size> extends Pool<Size, UnpoolOptions<Size>> {
   constructor(kernel: Size, options: UnpoolOptions<Size> = {}) {
     super(kernel, options, unpoolKinds);
   }
 }
 
-/** Undoes MaxPool1d on values and positions [n, c, length]. */
+/** The partial inverse of MaxPool1d: values and positions [n, c, length] → [n, c, length']. */
 export class MaxUnpool1d extends MaxUnpool<number> {
   override forward(
     input: Tensor,
@@ -242,7 +242,7 @@ export class MaxUnpool1d extends MaxUnpool<number> {
   }
 }
 
-/** Undoes MaxPool2d on values and positions [n, c, h, w]. */
+/** The partial inverse of MaxPool2d: values and positions [n, c, h, w] → [n, c, h', w']. */
 export class MaxUnpool2d extends MaxUnpool<number | Pair> {
   override forward(
     input: Tensor,
@@ -253,7 +253,7 @@ export class MaxUnpool2d extends MaxUnpool<number | Pair> {
   }
 }
 
-/** Undoes MaxPool3d on values and positions [n, c, d, h, w]. */
+/** The partial inverse of MaxPool3d: values and positions [n, c, d, h, w] → [n, c, d', h', w']. */
 export class MaxUnpool3d extends MaxUnpool<number | Triple> {
   override forward(
     input: Tensor,

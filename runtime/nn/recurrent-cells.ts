@@ -53,7 +53,7 @@ export abstract class RecurrentCell extends Module {
     this.biasHh = bias();
   }
 
-  /** Returns the input's contribution to the gates; also for many steps at once: [steps, batch, input]. */
+  /** Returns the input's contribution to the gates; accepts many steps together: [steps, batch, input]. */
   project(input: Tensor): Tensor {
     return linear(input, this.weightIh, this.biasIh);
   }
@@ -134,7 +134,7 @@ export class RNNCell extends HiddenStateCell {
   }
 }
 
-/** A cell with memory; gates in the order input, forget, candidate, output. */
+/** A cell with a memory vector; gates in the order input, forget, candidate, output. */
 export abstract class MemoryCell extends RecurrentCell {
   override readonly stateSize = 2;
 

@@ -39,7 +39,7 @@ import {
 export interface RecurrentOptions extends CellOptions {
   /** The number of stacked layers; 1 by default. */
   readonly numLayers?: number;
-  /** Also runs from the last step to the first; the outputs of both directions are concatenated. */
+  /** Also runs from the last step to the first and concatenates the outputs of both directions. */
   readonly bidirectional?: boolean;
   /** [batch, steps, …] instead of [steps, batch, …]. */
   readonly batchFirst?: boolean;
@@ -100,8 +100,9 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
   protected abstract newCell(input: number, hidden: number, options: RecurrentOptions): Cell;
 
   /**
-   * `states` are the initial state tensors [layers · directions, batch, hidden]; null for zeros. A sequence
-   * [steps, features] has states without a batch. `lengths` int32 [batch]: steps beyond a sequence's length keep its state and output zeros.
+   * `states` are the initial state tensors [layers · directions, batch, hidden]; null for zeros. An unbatched sequence
+   * [steps, features] has unbatched states. `lengths` int32 [batch]: steps past a sequence's length leave its state
+   * unchanged and output zeros.
    */
   protected run(input: Tensor, states: readonly Tensor[] | null, lengths: Tensor | null): Run {
     if (isTensor(input) && input.rank === 2 && input.shape[1] === this.cells[0]!.inputSize)
@@ -132,7 +133,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     };
   }
 
-  /** One sequence [steps, features], as a batch of one. */
+  /** Runs one sequence [steps, features] as a batch of one. */
   protected runAlone(input: Tensor, states: readonly Tensor[] | null, lengths: Tensor | null): Run {
     const batch = this.batchFirst ? 0 : 1;
     const first = states?.map((state) => unsqueeze(state, 1)) ?? null;
@@ -246,7 +247,7 @@ export class GRU extends WithHiddenState<GRUCell> {
 }
 
 export interface LSTMOptions extends RecurrentOptions {
-  /** The size of outputs and hidden states, which are projected by weightHr [projSize, hidden]; 0 for none. */
+  /** The size to which weightHr [projSize, hidden] projects outputs and hidden states; 0 for no projection. */
   readonly projSize?: number;
 }
 

@@ -49,7 +49,7 @@ const layerKinds: OptionKinds<TransformerLayerOptions> = {
   bias: flag,
 };
 
-/** Attention masks, as MultiheadAttention takes them. */
+/** Attention masks, in the form that MultiheadAttention accepts. */
 export interface SelfMasks {
   readonly mask?: Tensor | null;
   readonly keyPaddingMask?: Tensor | null;
@@ -102,7 +102,7 @@ function exactGelu(x: Tensor): Tensor {
 const decoderMasks = ['mask', 'keyPaddingMask', 'memoryMask', 'memoryKeyPaddingMask'] as const;
 const allMasks = [...decoderMasks, 'sourceMask', 'sourceKeyPaddingMask'] as const;
 
-/** Self-attention and two linear layers, each with a residual; the shape stays the same. */
+/** Self-attention and two linear layers, each with a residual connection; preserves the shape. */
 export class TransformerEncoderLayer extends TransformerLayer {
   norm1: LayerNorm;
   norm2: LayerNorm;
@@ -133,7 +133,7 @@ export class TransformerEncoderLayer extends TransformerLayer {
   }
 }
 
-/** Self-attention, attention to the encoder's output and two linear layers, each with a residual. */
+/** Self-attention, attention to the encoder's output and two linear layers, each with a residual connection. */
 export class TransformerDecoderLayer extends TransformerLayer {
   multiheadAttn: MultiheadAttention;
   norm1: LayerNorm;
@@ -184,7 +184,7 @@ export class TransformerDecoderLayer extends TransformerLayer {
   }
 }
 
-/** Stacked layers. PyTorch copies one layer; here `make` creates each. */
+/** Stacked layers. PyTorch copies one layer; here `make` creates each layer. */
 abstract class TransformerStack<L extends Module> extends Module {
   readonly layers: readonly L[];
   norm: LayerNorm | null;
@@ -276,7 +276,7 @@ const transformerKinds: OptionKinds<TransformerOptions> = {
   numDecoderLayers: count(0),
 };
 
-/** The network of Vaswani et al.: source and target [steps, batch, features] → shaped like the target. */
+/** The network of Vaswani et al.: source and target [steps, batch, features] → output shaped like the target. */
 export class Transformer extends Module {
   encoder: TransformerEncoder;
   decoder: TransformerDecoder;

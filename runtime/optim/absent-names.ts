@@ -1,6 +1,6 @@
 /**
- * PyTorch's names of members, which throw what to write instead. They are base classes, since bundlers leave out a class
- * that nothing uses, but not a statement that defines properties of it. Types of the classes don't list the names.
+ * Members with PyTorch's names that throw an error saying what to write instead. They are in base classes, because
+ * bundlers drop an unused class, but not a statement that defines its properties. The types don't declare them.
  */
 
 import { absentProperty } from '../errors/absent-names.ts';

@@ -58,7 +58,7 @@ export class Adagrad extends Optimizer<AdagradGroup, number> {
   }
 
   protected override factors({ lr, lrDecay }: ParameterGroup<AdagradGroup>, count: number): number {
-    // A step reads the count only if it matters.
+    // A step reads the count only if the rate depends on it.
     return lrDecay === 0 ? -lr : -lr / (1 + (count - 1) * lrDecay);
   }
 
@@ -90,7 +90,7 @@ const adadeltaKinds: OptionKinds<AdadeltaOptions> = {
   eps: anyNumber,
 };
 
-/** Adadelta (Zeiler): steps have the unit of the parameters. lr 1 by default. */
+/** Adadelta (Zeiler): scales steps to the units of the parameters. lr 1 by default. */
 export class Adadelta extends Optimizer<AdadeltaGroup, undefined> {
   /** Moving averages of the squared gradients and of the squared steps. */
   readonly squares: readonly Tensor[];

@@ -73,7 +73,7 @@ interface NesterovRates {
 }
 
 export interface NAdamOptions extends RAdamOptions {
-  /** How fast the momentum approaches beta1; 0.004 by default. */
+  /** How quickly the momentum approaches beta1; 0.004 by default. */
   readonly momentumDecay?: number;
 }
 
@@ -82,8 +82,8 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
   /**
-   * For each parameter that has missed steps, the product of the momenta of the steps it took. All exist from the
-   * start: in a program that decides which parameters miss a step, an element can't be a hole on one path only.
+   * For each parameter that has missed steps, the product of the momenta of the steps it took. All elements exist from
+   * the start: if a program decides which parameters miss a step, an element can't be a hole on one path only.
    */
   protected readonly products: number[] = this.missed.map(() => 1);
 
@@ -116,8 +116,8 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
   }
 
   /**
-   * Tracks a separate product for each parameter that misses steps. Updated once per step, it is a single number
-   * for a captured step.
+   * Tracks a separate product for each parameter that misses steps. The shared product is updated once per step, so it
+   * is a single number in a captured step.
    */
   protected override stepOne(
     target: Tensor,
@@ -193,7 +193,10 @@ interface Rectified {
   readonly scale: number;
 }
 
-/** Rectified Adam (Liu et al.): waits until the variance of its rate can be estimated. lr 0.001 by default. */
+/**
+ * Rectified Adam (Liu et al.): follows the average gradient until the variance of the adaptive rate can be estimated.
+ * lr 0.001 by default.
+ */
 export class RAdam extends Optimizer<AdamGroup, Rectified> {
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];

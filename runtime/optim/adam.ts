@@ -60,7 +60,7 @@ export function checkMoments({ betas, eps }: MomentGroup): void {
   nonNegative('eps', eps);
 }
 
-/** Updates both averages with a gradient. */
+/** Updates both moving averages with a gradient. */
 export function follow(
   average: Tensor,
   square: Tensor,
@@ -91,7 +91,7 @@ export class Adam extends Optimizer<AdamGroup, Correction> {
     const state = (name: string) => this.newState(name, bits === 8 ? codesOf : undefined);
     const coding = (name: string, code: QuantizationCode) =>
       new StateCoding(bits === 8 ? this.newState(`${name}Scales`, codeScalesOf) : [], code);
-    // Programs refer to state by these field names.
+    // The fields of compiled programs refer to state by these names.
     this.averages = state('averages');
     this.averageCoding = coding('averages', 'signed');
     this.squares = state('squares');

@@ -1,8 +1,10 @@
-/** Numbers that schedules and optimizers set between steps: inputs of a captured step from its first trace on. */
+/**
+ * Numbers that schedules and optimizers set between steps: they are inputs of a captured step from its first trace on.
+ */
 
 const changing = new WeakMap<object, Map<string | symbol, string | null>>();
 
-/** Marks a property whose value will differ at the next step, or one element of the arrays that it will hold. */
+/** Marks a property whose value will differ at the next step, or one element of its array. */
 export function noteChanging(object: object, key: string, element: string | null = null): void {
   changing.set(object, (changing.get(object) ?? new Map()).set(key, element));
 }

@@ -28,7 +28,7 @@ import {
 export interface OneCycleLROptions extends MomentumCycle {
   /** The peak rate, for all groups or one per group. */
   readonly maxLr: number | readonly number[];
-  /** The steps of the cycle, or `epochs` and `stepsPerEpoch`. */
+  /** The number of steps in the cycle; alternatively `epochs` and `stepsPerEpoch`. */
   readonly totalSteps?: number;
   readonly epochs?: number;
   readonly stepsPerEpoch?: number;
@@ -39,7 +39,7 @@ export interface OneCycleLROptions extends MomentumCycle {
   readonly divFactor?: number;
   /** The final rate is the initial rate / finalDivFactor; 1e4 by default. */
   readonly finalDivFactor?: number;
-  /** Whether the rate falls as long as it rose, back to the initial rate, and then to the final one. */
+  /** Whether the rate first falls back to the initial rate, in as many steps as it rose, and then to the final rate. */
   readonly threePhase?: boolean;
 }
 
@@ -148,14 +148,14 @@ function linear(from: number, to: number, part: number): number {
 export interface CyclicLROptions extends MomentumCycle {
   readonly baseLr: number | readonly number[];
   readonly maxLr: number | readonly number[];
-  /** Steps of the rising half; 2000 by default. */
+  /** The number of steps in the rising half; 2000 by default. */
   readonly stepSizeUp?: number;
-  /** Steps of the falling half; by default the same as of the rising half. */
+  /** The number of steps in the falling half; `stepSizeUp` by default. */
   readonly stepSizeDown?: number;
   /** `triangular2` halves the amplitude each cycle, `exp_range` multiplies it by gammaᵉᵖᵒᶜʰ. */
   readonly mode?: 'triangular' | 'triangular2' | 'exp_range';
   readonly gamma?: number;
-  /** The factor of the amplitude, instead of the mode's, as a function of the cycle (from 1 on) or of the step. */
+  /** Returns the factor of the amplitude, in place of the mode's, given the cycle (counted from 1) or the step. */
   readonly scaleFn?: ((at: number) => number) | null;
   readonly scaleMode?: 'cycle' | 'iterations';
 }

@@ -13,14 +13,17 @@ export const stateBitsKind: OptionKind = {
   accepts: (value) => value === 8 || value === 32,
 };
 
-/** Smaller parameters, such as biases, keep float32 state: they save few bytes and are more sensitive to errors. */
+/**
+ * Smaller parameters, such as biases, have float32 state: codes would save few bytes, and they are more sensitive to
+ * errors.
+ */
 const leastElements = 4096;
 
 /** Whether the state is stored as codes: only for large float32 parameters. */
 const isCoded = ({ dtype, shape }: StateSpec): boolean =>
   dtype === 'float32' && sizeOf(shape) >= leastElements;
 
-/** Returns the spec of a parameter's state: codes if it is stored as codes, else values. */
+/** Returns the spec of a parameter's state, as codes or as values. */
 export const codesOf = (parameter: StateSpec): StateSpec =>
   isCoded(parameter) ? { dtype: 'uint8', shape: parameter.shape } : parameter;
 

@@ -39,17 +39,17 @@ interface LBFGSGroup {
 }
 
 export interface LBFGSOptions extends Partial<Omit<Rates, 'weightDecay'>> {
-  /** Iterations per step; 20 by default. */
+  /** The most iterations per step; 20 by default. */
   readonly maxIter?: number;
-  /** Calls of the closure per step; 5/4 of `maxIter` by default. */
+  /** The most calls of the closure per step; 5/4 of `maxIter` by default. */
   readonly maxEval?: number | null;
-  /** A step ends when no element of the gradient is larger; 1e-7 by default. */
+  /** A step ends when no element of the gradient exceeds it; 1e-7 by default. */
   readonly toleranceGrad?: number;
-  /** A step ends when neither the loss nor a parameter changes more; 1e-9 by default. */
+  /** A step ends when neither the loss nor any parameter changes by more; 1e-9 by default. */
   readonly toleranceChange?: number;
-  /** How many changes of parameters and gradient are kept; 100 by default. */
+  /** The number of past changes of parameters and gradient to keep; 100 by default. */
   readonly historySize?: number;
-  /** Searches the length of each step; by default it is the rate. */
+  /** Determines the length of each step by a line search; by default it is the rate. */
   readonly lineSearchFn?: 'strongWolfe' | null;
 }
 
@@ -88,9 +88,9 @@ const largest = (x: Tensor): number => itemSync(max(abs(x)));
 const product = (x: Tensor, y: Tensor): number => itemSync(dot(x, y));
 
 /**
- * Limited-memory BFGS (Liu and Nocedal), with PyTorch's line search. A step calls its closure, which computes the
- * gradients and returns the loss, several times, and reads the loss: parameters must be on a device that can be read
- * synchronously. The state of a captured function's optimizer is changed by ordinary JavaScript between graphs.
+ * Limited-memory BFGS (Liu and Nocedal), with PyTorch's line search. A step calls its closure repeatedly, which
+ * computes the gradients and returns the loss, and reads the loss, so parameters must be on a device that can be read
+ * synchronously. In captured functions, ordinary JavaScript updates the optimizer's state between graphs.
  */
 export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
   private memory: Memory = emptyMemory();
@@ -146,7 +146,7 @@ export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
       });
     }
     const loss = lossOf(closure);
-    // What the closure makes is the caller's, like that of its first call.
+    // Tensors that the closure creates belong to the caller's `tidy`, as in its first call.
     const surrounding = innermostTidy();
     const again = () => inTidy(surrounding, () => enableGrad(closure));
     noGrad(() => tidy(() => this.minimize(again, this.valueAfter(loss))));
@@ -193,7 +193,7 @@ export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
         this.move(memory.step, direction);
       } else {
         this.move(memory.step, direction);
-        // The value after the last iteration is that of the next step's first call.
+        // After the last iteration, the next step's first call computes the value.
         if (iteration < maxIter) {
           value = this.valueAfter(closure());
           trials = 1;
@@ -208,7 +208,7 @@ export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
     }
   }
 
-  /** The estimated inverse Hessian times the negative gradient, after noting what the last iteration changed. */
+  /** Records what the last iteration changed, and returns the estimated inverse Hessian times the negative gradient. */
   private nextDirection(gradient: Tensor): Tensor {
     const { memory } = this;
     const { changes, moves, reciprocals } = memory;

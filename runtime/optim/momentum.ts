@@ -5,11 +5,11 @@ import { Optimizer, type ParameterGroupOptions, type Parameters, type Rates } fr
 import { expectState, type OptimizerState } from './optimizer-state.ts';
 
 export interface MomentumGroup {
-  /** With 0, no velocity is kept. Schedules and users may set it between steps. */
+  /** With 0, there is no velocity. Schedules and users may set it between steps. */
   momentum: number;
 }
 
-/** Creates velocities once a group has a momentum: in the constructor, or before the step that needs them. */
+/** Creates velocities once a group has a momentum: in the constructor, or before the first step that needs them. */
 export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Optimizer<H, F> {
   /** One tensor per parameter; empty until a group has a momentum. */
   velocities: readonly Tensor[] = [];
@@ -21,7 +21,7 @@ export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Opti
     this.prepareState();
   }
 
-  /** A new parameter has taken no steps before its velocity was created. */
+  /** A new parameter has taken no steps. */
   override addParamGroup(group: ParameterGroupOptions<H>): void {
     super.addParamGroup(group);
     this.before = this.parameters.map((_, i) => this.before[i] ?? 0);
@@ -38,7 +38,7 @@ export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Opti
     return count - this.before[index]! - 1;
   }
 
-  /** A state saved with momentum continues with it. */
+  /** Loading a state saved with momentum enables momentum. */
   override loadStateDict(state: OptimizerState): void {
     expectState(state);
     if ('velocities' in state.state && this.velocities.length === 0) {

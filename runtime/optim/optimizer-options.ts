@@ -5,7 +5,7 @@ import { anyNumber, arrayOf, flag } from '../options/option-kinds.ts';
 import type { AdamGroup, MomentGroup } from './adam.ts';
 import type { Rates } from './optimizer.ts';
 
-// Ranges are checked per group, because groups may have their own rates and schedules assign them.
+// Ranges are checked per group, because groups may have their own rates, which schedules assign.
 
 export const rateKinds: OptionKinds<Rates> = {
   lr: anyNumber,
@@ -13,7 +13,7 @@ export const rateKinds: OptionKinds<Rates> = {
   maximize: flag,
 };
 
-/** For optimizers that use only the gradient's sign, which a penalty doesn't change. */
+/** For optimizers that use only the gradient's sign, and so have no penalty. */
 export const signRateKinds: OptionKinds<Omit<Rates, 'weightDecay'>> = {
   lr: anyNumber,
   maximize: flag,

@@ -20,7 +20,7 @@ export type OptimizerState = {
   readonly state: Readonly<Record<string, readonly Tensor[]>>;
 };
 
-/** Copies the tensors. If any entry doesn't fit, nothing is changed. */
+/** Copies the tensors. If any entry doesn't fit, copies nothing. */
 export function loadState(own: OptimizerState, given: OptimizerState): void {
   expectState(given);
   expectEqual('parameter groups', own.groups.length, given.groups.length);

@@ -25,7 +25,7 @@ export interface Rates {
   lr: number;
   /** L2 penalty, added to the gradient, unless the optimizer documents otherwise. */
   weightDecay: number;
-  /** Follows the gradient instead of going against it. */
+  /** Ascends the gradient instead of descending it. */
   maximize: boolean;
 }
 
@@ -35,7 +35,7 @@ export type ParameterGroupOptions<H extends object = object> = (
   | { readonly params: Iterable<Tensor> }
 ) & { readonly [K in keyof (H & Rates)]?: (H & Rates)[K] | undefined };
 
-/** Parameters with the options that apply to them. `H`: the optimizer's options besides rates. */
+/** Parameters with the options that apply to them. `H`: the optimizer's options other than `Rates`. */
 export type ParameterGroup<H extends object = object> = Rates &
   H & {
     readonly parameters: readonly Tensor[];
@@ -52,7 +52,7 @@ export type Parameters<H extends object = object> =
 /** The update of one parameter in one step. */
 export interface Update<H extends object = object> {
   readonly target: Tensor;
-  /** The gradient to descend, negated already when maximizing. */
+  /** The gradient to descend; already negated when maximizing. */
   readonly grad: Tensor;
   readonly group: ParameterGroup<H>;
   /** The index among all parameters, and of its state. */
@@ -60,11 +60,11 @@ export interface Update<H extends object = object> {
 }
 
 /**
- * Updates parameters in place from their gradients. State is created with the optimizer, not at the first step, so
- * that every step does the same work and a captured step needs no second program.
+ * Updates parameters in place from their gradients. The optimizer's constructor creates the state, so that every step
+ * does the same work and one program captures them all.
  *
- * `H`: the optimizer's options, which groups may override. `F`: numbers that depend on the step count, computed
- * once for all parameters, so that a captured step has few of them.
+ * `H`: the optimizer's options, which groups may override. `F`: numbers that depend on the step count, computed once
+ * for all parameters to keep captured steps small.
  */
 export abstract class Optimizer<
   H extends object = object,
@@ -75,10 +75,10 @@ export abstract class Optimizer<
   readonly defaults: Rates & H;
   /** The parameters of all groups, each once. */
   readonly parameters: readonly Tensor[] = [];
-  // No private names for anything `step` touches: a captured step follows ordinary fields only.
-  /** Calls of `step`, a running one included. */
+  // No private names for anything that `step` uses: capture supports ordinary fields only.
+  /** The number of calls of `step`, including a running one. */
   protected stepsTaken = 0;
-  /** For each parameter, the number of steps without a gradient, which don't count for it. */
+  /** For each parameter, the number of steps in which it had no gradient; they don't count for it. */
   protected readonly missed: number[] = [];
   /** Whether no parameter has missed a step. */
   protected complete = true;
@@ -149,14 +149,14 @@ export abstract class Optimizer<
   }
 
   /**
-   * Creates state that the groups' options now require. `step` calls it first; a schedule that changes such
-   * options calls it, so that a captured step doesn't have to.
+   * Creates state that the groups' options now require. Called first by `step`, and by schedules that change such
+   * options, so that a captured step needn't create it.
    */
   prepareState(): void {}
 
   /**
-   * Updates every parameter that has a gradient. A `closure` is called first, with ops recorded, to compute gradients
-   * once more, as in PyTorch: `step` returns its result, the loss.
+   * Updates every parameter that has a gradient. As in PyTorch, a `closure` is called first, with recording enabled, to
+   * recompute the gradients; `step` returns its result, the loss.
    */
   step<L = void>(closure?: () => L): L {
     const loss = closure === undefined ? undefined : lossOf(closure);
@@ -175,7 +175,7 @@ export abstract class Optimizer<
     }
   }
 
-  /** An ordinary method, so that capture can follow a step into it. */
+  /** Not a private method, so that capture can inline it into a step. */
   protected stepOne(target: Tensor, group: ParameterGroup<H>, index: number, factors: F): void {
     const gradient = target.grad;
     if (!gradient) {
@@ -201,8 +201,8 @@ export abstract class Optimizer<
   protected abstract update(update: Update<H>, factors: F): void;
 
   /**
-   * Creates state filled with zeros or with `start`, one tensor per parameter, on its device and by default of its
-   * shape and dtype.
+   * Creates state filled with zeros or `start`: one tensor per parameter, on its device and by default of its shape and
+   * dtype.
    */
   protected newState(
     name: string,
@@ -229,7 +229,7 @@ export abstract class Optimizer<
     }
   }
 
-  /** Frees the gradients; the next backward starts from none. */
+  /** Frees the gradients, so that the next backward starts new sums. */
   zeroGrad(): void {
     for (const tensor of this.parameters) {
       tensor.grad?.dispose();
@@ -267,7 +267,7 @@ export abstract class Optimizer<
   }
 }
 
-/** Calls a closure that computes gradients; one that waits for something would leave them to a later step. */
+/** Calls a closure that computes gradients. It must not be async, or the gradients would come after the step. */
 export function lossOf<L>(closure: () => L): L {
   if (!isAsync(closure)) {
     const loss = enableGrad(closure);

@@ -5,7 +5,7 @@ import type { Rates } from './optimizer.ts';
 
 /** How a group's weights decay. */
 export interface Decay {
-  /** Shrinks the weights before the step, by 1 − lr·weightDecay, instead of adding to the gradient. */
+  /** Multiplies the weights by 1 − lr·weightDecay before the step, instead of adding to the gradient. */
   decoupledWeightDecay: boolean;
 }
 
@@ -14,7 +14,7 @@ export function penalized(grad: Tensor, target: Tensor, { weightDecay }: Rates):
   return weightDecay > 0 ? add(grad, mul(target, weightDecay)) : grad;
 }
 
-/** Decays a parameter by its gradient's penalty, or itself if the decay is decoupled. Returns the gradient. */
+/** Applies a group's weight decay: to the parameter if decoupled, else to the gradient. Returns the gradient to use. */
 export function decayed(grad: Tensor, target: Tensor, group: Rates & Decay): Tensor {
   const { lr, weightDecay, decoupledWeightDecay } = group;
   if (!decoupledWeightDecay) return penalized(grad, target, group);

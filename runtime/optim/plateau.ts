@@ -30,7 +30,7 @@ export interface ReduceLROnPlateauOptions {
   /** Epochs to wait after a reduction; 0 by default. */
   readonly cooldown?: number;
   readonly minLr?: number | readonly number[];
-  /** Reductions smaller than this are skipped; 1e-8 by default. */
+  /** Smaller reductions are skipped; 1e-8 by default. */
   readonly eps?: number;
 }
 
@@ -142,7 +142,7 @@ export class ReduceLROnPlateau extends (ScheduleNames as new () => object) {
     const { mode, threshold, thresholdMode } = this.#options;
     const sign = mode === 'min' ? -1 : 1;
     if (thresholdMode === 'abs') return sign * (measure - this.#best) > threshold;
-    // An infinite best, before the first epoch, stays infinite.
+    // The best value is infinite before the first epoch, and so is the product.
     return sign * (measure - this.#best * (1 + sign * threshold)) > 0;
   }
 

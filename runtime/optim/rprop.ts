@@ -62,7 +62,7 @@ export class Rprop extends Optimizer<RpropGroup, undefined> {
     const [before, size] = [this.before[index]!, this.sizes[index]!];
     const [less, more] = group.etas;
     const turn = sign(mul(grad, before));
-    // 1, `more` where the sign stayed the same, `less` where it changed.
+    // 1 where a sign is 0, `more` where the sign stayed the same, `less` where it changed.
     const [stays, turns] = [clamp(turn, 0, 1), clamp(turn, -1, 0)];
     const factor = sub(mul(stays, more - 1), mul(turns, less - 1));
     add_(factor, 1);

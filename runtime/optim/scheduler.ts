@@ -22,7 +22,7 @@ const stateKinds = {
  */
 export abstract class LRScheduler extends (RateNames as new () => object) {
   readonly optimizer: Optimizer;
-  // No private names: a captured step follows ordinary fields only.
+  // No private names: capture supports ordinary fields only.
   protected baseRates: readonly number[];
   protected epochs = 0;
 
@@ -99,7 +99,7 @@ export function positiveInteger(name: string, value: number): number {
   });
 }
 
-/** Interpolates from `start` to `end` along half a cosine as `part` goes from 0 to 1. */
+/** Interpolates from `start` to `end` along half a cosine wave as `part` goes from 0 to 1. */
 export function cosine(start: number, end: number, part: number): number {
   return end + ((start - end) * (1 + Math.cos(Math.PI * part))) / 2;
 }
@@ -137,7 +137,7 @@ export function cyclesMomentum(
     });
   }
   if (!(requested ?? has)) return false;
-  // Where the schedule is made: a step that marked them itself could not be saved.
+  // Marked when the schedule is created, because a step that marks them can't be saved.
   for (const group of optimizer.groups) {
     if ('betas' in group) noteChanging(group, 'betas', '0');
     else noteChanging(group, 'momentum');

@@ -46,7 +46,7 @@ function factorsOf(
 
 const factorKinds = { factor: anyOperand };
 
-/** Returns the factor of an epoch; throws ArgumentError for a function that returns no number. */
+/** Returns the factor of an epoch. Throws ArgumentError if the function doesn't return a number. */
 function factorAt(owner: string, factorOf: Factor, epoch: number): number {
   const factor = factorOf(epoch);
   expectArguments(owner, { factor }, factorKinds);
@@ -174,7 +174,7 @@ export class LinearLR extends LRScheduler {
   }
 }
 
-/** Multiplies the rate by a factor for a number of epochs. */
+/** Multiplies the rate by `factor` during the first epochs. */
 export class ConstantLR extends LRScheduler {
   readonly factor: number;
   readonly totalIters: number;
@@ -272,7 +272,10 @@ export class CosineAnnealingLR extends LRScheduler {
   }
 }
 
-/** Repeated half cosines from the peak: the first lasts `t0` epochs, each next one `tMult` times as long. */
+/**
+ * Repeats a half cosine from the peak: the first lasts `t0` epochs, each later one `tMult` times as long as the one
+ * before.
+ */
 export class CosineAnnealingWarmRestarts extends LRScheduler {
   readonly t0: number;
   readonly tMult: number;
@@ -295,9 +298,9 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
 
   override rate(base: number, epoch: number): number {
     const { t0, tMult, etaMin } = this;
-    // Without a loop, which a captured step would trace once for each number of restarts.
+    // Not a loop, which a captured step would trace again for each number of restarts.
     if (tMult === 1) return cosine(base, etaMin, (epoch % t0) / t0);
-    // The addend makes up for rounding where a cycle begins; between, the fraction is larger.
+    // The addend corrects rounding at the start of a cycle; elsewhere it is smaller than the distance to an integer.
     const restarts = Math.floor(Math.log((epoch / t0) * (tMult - 1) + 1) / Math.log(tMult) + 1e-9);
     const stretch = tMult ** restarts;
     const since = epoch - (t0 * (stretch - 1)) / (tMult - 1);

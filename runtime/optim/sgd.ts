@@ -21,11 +21,11 @@ interface SGDGroup extends MomentumGroup {
 
 export interface SGDOptions extends Partial<Rates> {
   readonly lr: number;
-  /** 0 by default: no velocity is kept until a group has a momentum. */
+  /** 0 by default; velocities exist only once a group has a momentum. */
   readonly momentum?: number;
   /** Reduces the gradient's contribution to the velocity by this fraction, except at the first step. */
   readonly dampening?: number;
-  /** Nesterov momentum: looks one step ahead. */
+  /** Nesterov momentum: applies the momentum one step ahead. */
   readonly nesterov?: boolean;
 }
 
@@ -74,7 +74,7 @@ export class SGD extends MomentumOptimizer<SGDGroup, number> {
     }
     const velocity = this.velocities[index]!;
     mul_(velocity, group.momentum);
-    // Arithmetic instead of a branch: the first and all later steps share one captured step.
+    // Arithmetic instead of a branch, so that the first step and all later ones share one captured step.
     const damped = group.dampening === 0 ? 0 : Math.min(1, this.stepsBefore(index, count));
     add_(velocity, slope, 1 - damped * group.dampening);
     const direction = group.nesterov ? add(slope, mul(velocity, group.momentum)) : velocity;

@@ -1,6 +1,6 @@
-/** A line search for LBFGS: a step that satisfies the strong Wolfe conditions, found as PyTorch finds it. */
+/** A line search for LBFGS: finds a step that satisfies the strong Wolfe conditions, by PyTorch's algorithm. */
 
-/** The loss at a step along the direction, its slope there, and anything else that the caller wants back. */
+/** The loss at a step along the direction, its slope there, and a payload of the caller. */
 export interface Trial<P> {
   readonly step: number;
   readonly loss: number;
@@ -19,9 +19,9 @@ interface LineSearch<P> {
   readonly mostTrials: number;
 }
 
-/** The fraction of the decrease that the slope promises. */
+/** The required fraction of the decrease that the slope predicts. */
 const sufficient = 1e-4;
-/** The fraction of the slope that may be left. */
+/** The fraction of the initial slope that may remain. */
 const curvature = 0.9;
 
 /** The minimum, within bounds, of the cubic through two trials with their slopes. */
@@ -41,7 +41,7 @@ function cubicMinimum<P>(
   return Math.min(Math.max(minimum, least), most);
 }
 
-/** Returns the best trial, and how many were made. */
+/** Returns the best trial, and the number of trials. */
 export function strongWolfe<P>(search: LineSearch<P>): { best: Trial<P>; trials: number } {
   const { start, evaluate, mostTrials } = search;
   const rises = (trial: Trial<P>) =>
@@ -87,7 +87,7 @@ function zoomedIn<P>(
     const [least, most] = [Math.min(...steps), Math.max(...steps)];
     if ((most - least) * extent < toleranceChange) break;
     let step = cubicMinimum(bracket[0], bracket[1], [least, most]);
-    // Close to a bound twice in a row, or on it, the step moves a tenth into the bracket.
+    // A step that is close to a bound for the second time in a row, or on it, moves into the bracket by a tenth.
     const margin = 0.1 * (most - least);
     if (Math.min(most - step, step - least) < margin) {
       const moves: boolean = isStuck || step >= most || step <= least;

@@ -7,7 +7,7 @@ import { LRScheduler, type SchedulerState } from './scheduler.ts';
 export interface SWALROptions {
   /** The rate at the end, for all groups or one per group. */
   readonly swaLr: number | readonly number[];
-  /** The epochs from the current rate to `swaLr`; 10 by default. */
+  /** The number of epochs to go from the current rate to `swaLr`; 10 by default. */
   readonly annealEpochs?: number;
   readonly annealStrategy?: 'cos' | 'linear';
 }
@@ -19,8 +19,8 @@ const swaKinds: OptionKinds<SWALROptions> = {
 };
 
 /**
- * Moves the rates to a constant one, for averaging weights. It starts from the rates that the groups have when it is
- * first stepped, so that another schedule may set them until then.
+ * Anneals the rates to a constant, for averaging weights. Starts from the rates at its first step, so another schedule
+ * may set them until then.
  */
 export class SWALR extends LRScheduler {
   readonly swaLrs: readonly number[];
@@ -47,7 +47,7 @@ export class SWALR extends LRScheduler {
     this.apply();
   }
 
-  /** The fraction of the way at an epoch. */
+  /** Returns the fraction of the annealing that is done at an epoch. */
   private part(epoch: number): number {
     const passed = Math.max(0, Math.min(1, epoch / Math.max(1, this.annealEpochs)));
     return this.annealStrategy === 'cos' ? (1 - Math.cos(Math.PI * passed)) / 2 : passed;
@@ -63,7 +63,7 @@ export class SWALR extends LRScheduler {
     return goal * now + start * (1 - now);
   }
 
-  /** Leaves the rates alone: those of the optimizer's own state are already those of the epoch. */
+  /** Doesn't set the rates: the optimizer's own state already contains those of the epoch. */
   override loadStateDict(state: SchedulerState): void {
     const { groups } = this.optimizer;
     const rates = groups.map(({ lr }) => lr);

@@ -1,4 +1,4 @@
-/** Averages of weights over training, and the batch statistics that fit them: PyTorch's `swa_utils`. */
+/** Averages of weights during training, and the batch statistics for them: PyTorch's `swa_utils`. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ArgumentError } from '../errors/errors.ts';
@@ -15,7 +15,7 @@ import { dtypes } from '../spec/dtype.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
-/** Returns the next average of a tensor; `count`, int32 [], says how many values are in it already, at least 1. */
+/** Returns the next average of a tensor; `count`, int32 [], is the number of values averaged so far, at least 1. */
 export type Averaging = (averaged: Tensor, current: Tensor, count: Tensor) => Tensor;
 
 export interface AveragedModelOptions {
@@ -39,12 +39,12 @@ const mean: Averaging = (averaged, current, count) =>
   add(averaged, div(sub(current, averaged), cast(add(count, 1), averaged.dtype)));
 
 /**
- * A copy of a model whose parameters are averages of the model's, for evaluation. `updateParameters(model)` adds the
- * current values; the first ones are copied. `forward` is that of the copy.
+ * A copy of a model, for evaluation, whose parameters are averages of the model's. `updateParameters(model)` adds the
+ * current values; the first call copies them. `forward` runs the copy.
  */
 export class AveragedModel<M extends Module = Module> extends Module {
   readonly module: M;
-  /** int32 []: how many values are in the averages. */
+  /** int32 []: the number of values averaged so far. */
   nAveraged: Tensor;
   readonly useBuffers: boolean;
   readonly avgFn: Averaging;

@@ -16,8 +16,8 @@ export function expectFunction(owner: string, given: unknown): void {
 }
 
 /**
- * Throws ArgumentError unless the value is a function that is not async: what `owner` does to its call would end at the
- * first `await`.
+ * Throws ArgumentError unless the value is a function that is not async: the effect of `owner` would end at its first
+ * `await`.
  */
 export function expectSync(owner: string, given: unknown): void {
   expectFunction(owner, given);

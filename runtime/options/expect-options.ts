@@ -46,7 +46,7 @@ export function expectArguments<A extends object>(
   }
 }
 
-/** Returns the error for a value that is not what is `expected`, a noun phrase. */
+/** Returns the error for a value other than the `expected` one, a noun phrase. */
 export function wrongValue(
   owner: string,
   name: string,

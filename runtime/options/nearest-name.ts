@@ -6,7 +6,7 @@ export function nearestName(given: string, known: readonly string[]): string | u
     const distance = editDistance(wanted, plain(name));
     if (distance < least) [nearest, least] = [name, distance];
   }
-  // At most a third of the letters may differ; beyond, it is another word.
+  // If more than a third of the letters differ, it is another word.
   return least <= Math.max(1, Math.floor(given.length / 3)) ? nearest : undefined;
 }
 

@@ -9,7 +9,7 @@ export interface OptionKind {
   /** A noun phrase for messages, such as 'an integer, 1 or more'. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
-  /** For kinds of numbers without another condition: the comparisons that hold for a number of the kind. */
+  /** For kinds of numbers: the comparisons that define the kind, if there is no other condition. */
   readonly bounds?: readonly NumberBound[] | undefined;
 }
 
@@ -29,17 +29,17 @@ const bounded = (expected: string, ...bounds: readonly NumberBound[]): OptionKin
   bounds,
 });
 
-// No op checks these two, so that the check itself is the guard. NaN equals nothing.
+// No op checks these two, so the check itself becomes the guard. NaN doesn't equal itself.
 export const anyNumber: OptionKind = {
   expected: 'a number',
   accepts: (value) => isNumber(value) && equals(value, value),
   bounds: [['>=', -Infinity]],
 };
 
-/** For options of ops, which compute with NaN as with any number. */
+/** For options of ops, which accept NaN like any number. */
 export const anyOperand: OptionKind = { expected: 'a number', accepts: isNumber, bounds: [] };
 
-/** For an option that the op itself judges: the message depends on other arguments. */
+/** For an option that the op itself validates: the message depends on other arguments. */
 export const judgedLater: OptionKind = { expected: 'any value', accepts: () => true };
 
 export const positive: OptionKind = bounded('a number above 0', ['>', 0]);
@@ -74,7 +74,7 @@ export const anObject: OptionKind = {
   accepts: (value) => typeof value === 'object' && value !== null,
 };
 
-/** Its test is `isTensor` itself: tracing performs the tests of the kinds here. */
+/** `accepts` is `isTensor` itself, not a wrapper: tracing runs the tests of these kinds. */
 export const aTensor: OptionKind = { expected: 'a tensor', accepts: isTensor };
 
 /** An iterable. It is not read here, because an iterator can only be used once. */

@@ -7,7 +7,7 @@ import {
 import { toUniforms } from './philox.ts';
 
 /**
- * Normal numbers of uniform ones: G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates"
+ * Normal numbers from uniform ones: G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates"
  * (1958). Computed in float64 from +, −, ·, / and √, which IEEE 754 rounds identically everywhere, by series that are
  * accurate to a few units in the last place. The generated kernels evaluate the same expressions in the same order.
  */

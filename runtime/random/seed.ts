@@ -8,7 +8,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 let currentSeed = 0;
 let offset = 0;
 
-/** A substitute for the global stream that random ops draw from. */
+/** Replaces the global stream that random ops draw from. */
 export interface RandomSource {
   /** Returns the position of the next `count` numbers. */
   take(count: number): RandomState;
@@ -18,7 +18,7 @@ export interface RandomSource {
 
 let source: RandomSource | null = null;
 
-/** Runs `body` with stream positions from `next`: those of a program are relative to its run. */
+/** Runs `body` with stream positions from `next`: in a program, they are relative to the run. */
 export function withRandomSource<T>(next: RandomSource | null, body: () => T): T {
   const outer = source;
   source = next;
@@ -57,7 +57,7 @@ export type RandomState = {
 export class PlacedOffset {
   /** The seed, followed by numbers whose sum is the position. */
   readonly numbers: readonly Tensor[];
-  /** The count of numbers drawn since then. */
+  /** The number of numbers drawn since that position. */
   readonly drawn: number;
 
   constructor(numbers: readonly Tensor[], drawn: number) {

@@ -38,7 +38,7 @@ export type Promoted<A extends DType, B extends DType> = A extends DType
     : never
   : never;
 
-/** The result dtype of functions of real numbers. */
+/** The result dtype of real-valued functions such as `exp`. */
 export type RealOf<D extends DType> = D extends Floating ? D : 'float32';
 
 /** The result dtype of sums and products over many elements. */

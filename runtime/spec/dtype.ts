@@ -48,8 +48,8 @@ export const dtypes: { readonly [D in DType]: DTypeInfo } = {
 };
 
 /**
- * Returns the dtype in which an operation on two dtypes computes; neither half-precision dtype contains the other,
- * so both give float32.
+ * Returns the dtype in which an operation on two dtypes computes; the two half-precision dtypes promote to float32,
+ * because neither contains the other.
  */
 export function promote(a: DType, b: DType): DType {
   if (a === b) return a;

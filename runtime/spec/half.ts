@@ -27,7 +27,7 @@ function toFloat16(value: number): number {
   if (magnitude > 0x7f800000) return sign | 0x7e00;
   // From 2^16 on, everything is infinite.
   if (magnitude >= 0x47800000) return sign | 0x7c00;
-  // Below 2^-14 the last bit is always 2^-24, like that of a float32 near ½.
+  // Below 2^-14 the last bit is always 2^-24, as in a float32 near ½.
   if (magnitude < 0x38800000) return sign | (bitsOf(numberOf(magnitude) + 0.5) - 0x3f000000);
   const isOdd = (magnitude >>> 13) & 1;
   return sign | ((magnitude - (112 << 23) + 0xfff + isOdd) >>> 13);

@@ -36,7 +36,7 @@ export function compactStrides(shape: Shape, strides: readonly number[]): number
   return compact;
 }
 
-/** Whether the elements cover one piece of memory without gaps or overlap, for some permutation of the dimensions. */
+/** Whether the elements cover a range of memory without gaps or overlap, under some permutation of the dimensions. */
 export function isDense(shape: Shape, strides: Shape): boolean {
   const order = memoryOrder(strides);
   return isContiguous(
@@ -127,7 +127,7 @@ export function viewStrides(
   return result;
 }
 
-/** Returns a dimension counted from the front; negative ones count from the back. */
+/** Returns a dimension counted from the front; negative ones are counted from the back. */
 export function normalizeDim(dim: number, rank: number, op: string): number {
   // A scalar counts as one-dimensional, as in PyTorch.
   const count = Math.max(rank, 1);

@@ -32,7 +32,7 @@ export function storedNumbers(values: ArrayLike<number>, dtype: DType, use: stri
 /** Returns the numbers for a trace, keeping symbolic ones: each run creates an array of the dtype from them. */
 export function heldNumbers(values: readonly number[], dtype: DType, use: string): number[] {
   if (isHalf(dtype) || dtype === 'bool') {
-    // How another number is stored is no function of numbers, so the program depends on its value.
+    // Storing any other number isn't an arithmetic function, so the program is specialized for its value.
     const store = (value: number) => storedNumbers([Number(value)], dtype, use)[0]!;
     return values.map((value) => {
       const stored = isSymbolic(value) && value.table.mapChoice(value.id, store);

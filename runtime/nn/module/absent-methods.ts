@@ -1,6 +1,6 @@
 /**
- * PyTorch methods that modules don't have here, with the replacement to write. The types don't declare them,
- * because a user's class may have members with these names.
+ * PyTorch's methods that modules lack here, with what to write instead. The types don't declare them, because a user's
+ * class may have members with these names.
  */
 export const absentModuleMethods = {
   forward: 'define it, or call the modules inside',

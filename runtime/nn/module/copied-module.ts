@@ -8,9 +8,9 @@ import type { Module } from './module.ts';
 import { sameRole } from './parameter.ts';
 
 /**
- * Returns a module like the given one, with tensors of its own: its properties, arrays, Maps and plain objects are
- * copied, and what is shared within the module is shared within the copy. Functions and other objects are the same
- * ones. Throws ArgumentError for a module with hooks or parametrizations, which belong to one module.
+ * Returns a deep copy of a module: tensors, arrays, Maps and plain objects are copied, and whatever the module shares
+ * internally the copy shares, too. Functions and other objects are not copied. Throws ArgumentError for a module with
+ * hooks or parametrizations, which are tied to their module.
  */
 export function copiedModule<M extends Module>(module: M): M {
   const known = new Map<unknown, unknown>();
@@ -49,7 +49,7 @@ function tensorLike(tensor: Tensor): Tensor {
   return sameRole(tensor, keep(copy)).requiresGrad_(tensor.requiresGrad && tensor.isLeaf);
 }
 
-/** Hooks, and parameters that are computed, are properties that no enumeration shows and that know their module. */
+/** Hooks and computed parameters are non-enumerable properties that refer to their module. */
 function expectNoHooks(module: Module): void {
   if (Object.getOwnPropertyNames(module).length === Object.keys(module).length) return;
   throw new ArgumentError({

@@ -11,9 +11,9 @@ const kinds = {
 };
 
 /**
- * Calls `forward` with other tensors in place of the module's own, by their names in `namedParameters()` and
- * `namedBuffers()`; those not named keep theirs. The module has its own tensors back afterwards. Shared tensors are
- * replaced wherever the module has them. `args` are the arguments of `forward`: an array, or the only one.
+ * Calls `forward` with some of the module's tensors replaced, by their names in `namedParameters()` and
+ * `namedBuffers()`, and restores the originals afterwards. A shared tensor is replaced wherever the module uses it.
+ * `args` are the arguments of `forward`: an array, or a single argument.
  */
 export function functionalCall(
   module: Module,

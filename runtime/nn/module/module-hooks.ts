@@ -6,14 +6,14 @@ import { tensorsIn } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
 
-/** Runs before `forward`; may return other inputs. */
+/** Runs before `forward`; may return replacement inputs. */
 export type ForwardPreHook = (
   module: Module,
   inputs: readonly unknown[],
 ) => readonly unknown[] | null | undefined;
-/** Runs after `forward`; may return another output. */
+/** Runs after `forward`; may return a replacement output. */
 export type ForwardHook = (module: Module, inputs: readonly unknown[], output: unknown) => unknown;
-/** Runs when backward reaches an output of `forward`; may return another gradient for it. */
+/** Runs when backward reaches an output of `forward`; may return a replacement gradient. */
 export type BackwardHook = (module: Module, gradOutput: Tensor) => Tensor | null | undefined;
 
 type Forward = (...inputs: unknown[]) => unknown;

@@ -8,7 +8,7 @@ import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
-/** Tensors by path, such as `layers.0.weight`. The caller owns the record and may replace, add and delete entries. */
+/** Tensors by path, such as `layers.0.weight`. The caller may replace, add and delete entries of the record. */
 export type StateDict = Record<string, Tensor>;
 
 export interface LoadOptions {
@@ -42,7 +42,7 @@ export interface LoadResult {
   readonly unexpected: readonly string[];
 }
 
-/** Copies values by name. If any entry doesn't fit, nothing is changed. */
+/** Copies values by name. If any entry doesn't fit, copies nothing. */
 export function loadInto(own: StateDict, state: StateDict, options: LoadOptions): LoadResult {
   if (typeof state !== 'object' || state === null || state instanceof Promise) {
     throw new ArgumentError({

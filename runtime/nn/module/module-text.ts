@@ -5,8 +5,7 @@ import { isModule } from './is-module.ts';
 import type { Module } from './module.ts';
 
 /**
- * A module and what is in it, a line each, as PyTorch prints it: tensors with dtype and shape, settings by
- * name.
+ * Prints a module and its submodules, one per line, as PyTorch does: tensors with dtype and shape, settings by name.
  *
  *     Sequential(
  *       (0): Linear(weight: f32[4,2], bias: f32[4])

@@ -39,7 +39,7 @@ export function* namedModules(
   }
 }
 
-/** Yields all state. A shared tensor is yielded under each of its names, so that a saved file has them all. */
+/** Yields all state. A shared tensor is yielded under each of its names, so that a saved file contains them all. */
 export function* stateOf(
   module: Module,
   above: ReadonlySet<Module> = new Set(),

@@ -21,7 +21,10 @@ import { namedModules, namedTensors, replaceTensors, stateOf } from './module-wa
 import { isBuffer, isParameter, type Parameter, sameRole } from './parameter.ts';
 
 export interface Module {
-  /** Computes the module's output. Subclasses define it unless other methods run them, as with containers. */
+  /**
+   * Computes the module's output. Subclasses define it, except those without a computation of their own, such as lists
+   * of modules.
+   */
   forward(...inputs: never[]): unknown;
 }
 
@@ -34,12 +37,12 @@ export class Module {
   /** Read by layers that behave differently in training. */
   training: boolean;
 
-  /** Explicit, so that capture finds the constructor by its probe in bundled code, like any other function. */
+  /** Explicit, so that in bundled code capture finds the constructor by its probe, like any other function. */
   constructor() {
     this.training = true;
   }
 
-  /** The values searched for tensors and modules: the own properties. */
+  /** The values that are searched for tensors and modules: the own properties. */
   protected ownValues(): Iterable<[path: string, value: unknown]> {
     return Object.entries(this);
   }
@@ -59,8 +62,8 @@ export class Module {
   }
 
   /**
-   * Returns the state name for a property path: the path itself, unless the class names its children differently.
-   * The layers of `Sequential` are `0`, `1`, ….
+   * Returns the name in the state for a property path: the path itself, unless the class names its children
+   * differently. `Sequential` names its layers `0`, `1`, ….
    */
   stateName(path: string): string {
     return path;
@@ -122,8 +125,8 @@ export class Module {
   }
 
   /**
-   * Returns parameters and buffers by path. A shared tensor appears under each of its names. These are the
-   * module's own tensors: `clone()` them to keep a snapshot.
+   * Returns parameters and buffers by path. A shared tensor appears under each of its names. These are the module's own
+   * tensors; `clone()` them for a snapshot.
    */
   stateDict(): StateDict {
     return Object.fromEntries(stateOf(this));
@@ -142,19 +145,19 @@ export class Module {
   }
 
   /**
-   * Registers a hook that runs before every `forward` and may return other inputs. While a module has hooks, its
-   * `forward` is a wrapper; otherwise it is the class's own.
+   * Registers a hook that runs before every `forward` and may return replacement inputs. While a module has hooks, its
+   * `forward` is a wrapper around the class's own.
    */
   registerForwardPreHook(hook: ForwardPreHook): HookHandle {
     return addHook(this, 'before', hook);
   }
 
-  /** Registers a hook that runs after `forward` and may return another output. */
+  /** Registers a hook that runs after `forward` and may return a replacement output. */
   registerForwardHook(hook: ForwardHook): HookHandle {
     return addHook(this, 'after', hook);
   }
 
-  /** Registers a hook that runs when backward reaches an output of `forward` and may return another gradient. */
+  /** Registers a hook that runs when backward reaches an output of `forward` and may return a replacement gradient. */
   registerBackwardHook(hook: BackwardHook): HookHandle {
     return addHook(this, 'backward', hook);
   }
@@ -175,7 +178,7 @@ export class Module {
     return this.train(false);
   }
 
-  /** Frees all gradients; the next backward starts from none. */
+  /** Frees all gradients, so that the next backward starts new sums. */
   zeroGrad(): void {
     for (const tensor of this.parameters()) dropGrad(tensor);
   }
@@ -187,8 +190,8 @@ export class Module {
   }
 
   /**
-   * Moves every tensor to a device, or casts every floating-point tensor to a dtype. The properties then hold new
-   * tensors, so create the optimizer afterwards. Gradients are freed.
+   * Moves every tensor to a device, or casts every floating-point tensor to a dtype. This replaces the tensors and
+   * frees their gradients, so create the optimizer afterwards.
    */
   to(target: TransferTarget): this {
     const moved = new Map<Tensor, Tensor>();

@@ -8,10 +8,10 @@ import type { Shape } from '../../spec/shape.ts';
 import { keep } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
-/** A tensor that a module learns. Freezing it with `requiresGrad_(false)` leaves it a parameter. */
+/** A tensor that a module learns. Frozen with `requiresGrad_(false)`, it is still a parameter. */
 export type Parameter = Tensor;
 
-/** The role of a tensor in its module; a cached tensor has none. */
+/** The role of a tensor in its module; a cached tensor has no role. */
 type Role = 'parameter' | 'buffer' | 'temporary buffer';
 
 const roles = new WeakMap<Tensor, Role>();
@@ -28,7 +28,7 @@ export interface BufferOptions {
   readonly persistent?: boolean;
 }
 
-/** Makes a tensor part of the module's state that gradients don't change, such as a running mean. */
+/** Makes a tensor part of the module's state without being trained, such as a running mean. */
 export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
   expectTensors('buffer', tensor);
   expectOptions('buffer', options, { persistent: flag });
@@ -40,7 +40,7 @@ export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
 export function isParameter(tensor: Tensor): boolean {
   const role = roles.get(tensor);
   if (role !== undefined) return role === 'parameter';
-  // A result that was disposed has lost its history, and looks like a leaf.
+  // A disposed result has lost its history and looks like a leaf.
   if (tensor.disposed || !tensor.requiresGrad || !tensor.isLeaf) return false;
   roles.set(tensor, 'parameter');
   return true;
@@ -55,14 +55,16 @@ export function isState(tensor: Tensor): boolean {
   return isParameter(tensor) || roles.get(tensor) === 'buffer';
 }
 
-/** Gives a copy on another device the role of the original. */
+/** Gives a copy of a tensor, moved or cast, the role of the original. */
 export function sameRole(from: Tensor, to: Tensor): Tensor {
   const role = roles.get(from);
   if (role) roles.set(to, role);
   return keep(to);
 }
 
-/** Creates a weight or bias with PyTorch's default, uniform in ±1/√fanIn: Kaiming's bound with a = √5. */
+/**
+ * Creates a weight or bias with PyTorch's default initialization, uniform in ±1/√fanIn: Kaiming's bound with a = √5.
+ */
 export function kaimingUniform(shape: Shape, fanIn: number): Parameter {
   expectArguments('kaimingUniform', { fanIn }, { fanIn: anyNumber });
   const bound = fanIn > 0 ? 1 / Math.sqrt(fanIn) : 0;

@@ -20,8 +20,8 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { parametersIn } from './parameters-in.ts';
 
 /**
- * Scales all gradients in place so that their total norm, taken as one vector, is at most `maxNorm`. Returns the
- * norm before scaling as a tensor, without reading from the device.
+ * Scales all gradients in place so that their norm, as one vector, is at most `maxNorm`. Returns the norm before
+ * scaling as a tensor, without reading from the device.
  */
 export function clipGradNorm_(
   parameters: Tensor | Iterable<Tensor>,
@@ -43,7 +43,7 @@ export function clipGradNorm_(
     tidy(() => {
       const total = commonNorm(gradients, normType);
       const factor = mul(reciprocal(add(total, 1e-6)), maxNorm);
-      // A NaN norm keeps the factor NaN, as in PyTorch.
+      // As in PyTorch, the factor of a NaN norm is NaN.
       const atMostOne = clampMax(factor, 1);
       for (const gradient of gradients) mul_(gradient, atMostOne);
       return total;

@@ -17,8 +17,8 @@ export interface PadSequenceOptions {
 const padKinds: OptionKinds<PadSequenceOptions> = { batchFirst: flag, paddingValue: anyNumber };
 
 /**
- * Pads sequences [length, …] into one tensor [longest, batch, …], as recurrent modules take it together with
- * `lengths`. Throws ArgumentError if there are none.
+ * Pads sequences [length, …] into one tensor [longest, batch, …], which recurrent modules accept together with
+ * `lengths`. Throws ArgumentError for an empty list.
  */
 export function padSequence(
   sequences: readonly Tensor[],

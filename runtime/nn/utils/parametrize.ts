@@ -15,7 +15,9 @@ import { isParameter, type Parameter, parameter } from '../module/parameter.ts';
 /** Computes a parameter from another tensor of the same shape. */
 export interface Parametrization extends Module {
   forward(original: Tensor): Tensor;
-  /** Returns the tensor that the first parametrization starts from, so that the parameter keeps its value. */
+  /**
+   * Returns the initial `original` for a parameter's current value, so that registration doesn't change the parameter.
+   */
   rightInverse?(value: Tensor): Tensor;
 }
 
@@ -64,15 +66,15 @@ export function isParametrized(module: Module, name: string | null = null): bool
   return fieldsOf(module).parametrizations instanceof Parametrizations;
 }
 
-/** Makes the property read what the list computes. It is not enumerable, so that it isn't taken for state. */
+/** Makes the property a getter for what the list computes. It is not enumerable, so that it doesn't count as state. */
 function computed(module: Module, name: string, list: ParametrizationList): void {
   Object.defineProperty(module, name, { get: () => list.forward(), configurable: true });
 }
 
 /**
- * Computes the parameter `name` of a module by a module's `forward`, each time it is read: from the parameter
- * `parametrizations.weight.original`, which takes the place of `weight` among the parameters. Several are applied in the
- * order of their registration. Returns the module.
+ * Makes the parameter `name` of a module computed: each read runs the `forward` of `parametrization` on the parameter
+ * `parametrizations.weight.original`, which replaces `weight` among the parameters. Several parametrizations are
+ * applied in the order of registration. Returns the module.
  */
 export function registerParametrization<M extends Module>(
   module: M,
@@ -122,8 +124,8 @@ export function registerParametrization<M extends Module>(
 }
 
 /**
- * Makes a computed parameter an ordinary one again: with the value that it has, or that of its `original` without
- * `leaveParametrized`. Returns the module.
+ * Makes a computed parameter an ordinary one again, with its current value or, without `leaveParametrized`, the value
+ * of its `original`. Returns the module.
  */
 export function removeParametrizations<M extends Module>(
   module: M,
