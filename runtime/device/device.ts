@@ -4,11 +4,14 @@ import type { Holder } from './holder.ts';
 import type { Attrs, KernelOp } from './kernel-op.ts';
 import type { TensorMeta } from './tensor-meta.ts';
 
-/** How a device stores values: `cpu` in addressable memory, `gpu` in asynchronously read memory, `meta` not at all. */
+/**
+ * How a device stores values: `cpu` in addressable memory, `gpu` in memory that is read asynchronously, `meta` not at
+ * all.
+ */
 export type DeviceKind = 'cpu' | 'gpu' | 'meta';
 
 /**
- * The location of a kernel's operand. A `Tensor` is one; the executor keeps one per value and changes its holder
+ * The location of a kernel's operand. A `Tensor` is an operand; the executor has one per value and changes its holder
  * between runs, so that a launch allocates nothing.
  */
 export interface Operand {
@@ -18,9 +21,9 @@ export interface Operand {
 }
 
 /**
- * A kernel bound to dtypes, shapes and strides; called once per run. Issued synchronously on every device; errors
- * of asynchronous computation appear at the next read. `now` contains numbers that may differ from those it was
- * bound with; only for attributes in `launchAttrs`.
+ * A kernel bound to dtypes, shapes and strides; called once per run. Issued synchronously on every device; errors of
+ * asynchronous computation appear at the next read. `now` contains the current values of attributes in `launchAttrs`,
+ * which may differ from the bound ones.
  */
 export type Launch = (inputs: readonly Operand[], outputs: readonly Operand[], now?: Attrs) => void;
 
@@ -39,13 +42,16 @@ export interface Device {
   readonly mostFusedBuffers: number;
   /** The maximum number of result columns of tiled attention; 0 if there is no such kernel. */
   readonly mostTileColumns: number;
-  /** The bytes, besides all tensors, for values between the stages of a staged op; 0 if staged ops are unsupported. */
+  /**
+   * The bytes, in addition to all tensors, for values between the stages of a staged op; 0 if staged ops are
+   * unsupported.
+   */
   readonly innerBytes: number;
   /** Whether elements are stored in their dtype; otherwise as float32, in which integers are exact up to ±2^24. */
   readonly typedElements: boolean;
   /**
-   * Resolves with the driver's message when the device is lost, after which only a new one helps: `await
-   * init('gpu')`. Not on shutdown; omitted for devices that can't be lost.
+   * Resolves with the driver's message when the device is lost and must be replaced: `await init('gpu')`. Doesn't
+   * resolve on shutdown; omitted for devices that can't be lost.
    */
   readonly lost?: Promise<string>;
   /** Returns the bytes of one element in this device's memory. Throws DTypeError for an unsupported dtype. */

@@ -12,7 +12,7 @@ interface Download {
 
 const downloads = new WeakMap<Holder, Download>();
 
-/** Whether the device's data can only, or sometimes only, be read after an await. */
+/** Whether reading the device's data requires an await, always or sometimes. */
 export const isReadLater = ({ kind, expectLanded }: Device): boolean =>
   kind === 'gpu' || expectLanded !== undefined;
 
@@ -25,7 +25,7 @@ export async function downloadAhead(meta: TensorMeta, source: Operand): Promise<
   downloads.set(holder, { data, version, offset });
 }
 
-/** Returns, once, the operand's elements that were read ahead; null if none, or if written since. */
+/** Returns the operand's elements that were read ahead, once; null if there are none or they were written since. */
 export function downloaded({ holder, offset }: Operand): TypedArray | null {
   const found = holder && downloads.get(holder);
   if (!found) return null;

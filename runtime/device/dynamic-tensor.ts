@@ -4,8 +4,8 @@ import { Holder } from './holder.ts';
 import type { ListItem } from './tensor-list.ts';
 
 /**
- * A value of data-dependent shape: contiguous data and its shape. Like a list, it is a holder without bytes of its
- * own that owns a reference to the data, so that it has a live range like any other value.
+ * A value of data-dependent shape: contiguous data and its shape. Like a list, it is a holder without bytes that owns a
+ * reference to the data, so it has a live range like any other value.
  */
 export class DynamicTensor extends Holder {
   readonly shape: Shape;

@@ -8,9 +8,9 @@ export interface Elsewhere {
   land(ptr: number): void;
   /** Copies the bytes asynchronously, if `land` would throw. */
   arrive?(): Promise<void>;
-  /** Reads a tensor of the holder directly from where its bytes are; if absent, they land first. */
+  /** Reads a tensor of the holder directly from where its bytes are; without this method, they land first. */
   read?(meta: TensorMeta, offset: number): Promise<TypedArray>;
-  /** Called when the bytes are not there any more: they have landed or moved, or their memory was freed. */
+  /** Called when the bytes are no longer there: they have landed or moved, or their memory was freed. */
   leave(): void;
 }
 
@@ -22,9 +22,9 @@ interface Kept {
 const kept = new WeakMap<Holder, Kept>();
 
 /**
- * Marks a holder's bytes as being elsewhere. All code that reads or writes its memory first requests the address,
- * which is not an own property of such a holder; the getter lets the bytes land. So kernels check nothing, and
- * other holders have no overhead.
+ * Marks a holder's bytes as being elsewhere. All code that reads or writes its memory first requests the address, which
+ * is not an own property of such a holder; the getter makes the bytes land. So kernels check nothing, and other holders
+ * have no overhead.
  */
 export function keepElsewhere(holder: Holder, at: Elsewhere): void {
   const known = kept.get(holder);
@@ -35,8 +35,8 @@ export function keepElsewhere(holder: Holder, at: Elsewhere): void {
     return;
   }
   kept.set(holder, { ptr: holder.ptr, at });
-  // Reflect.deleteProperty would permanently make it a slow object. In V8 until Node 20, deleting and restoring the
-  // last property has no such effect.
+  // Reflect.deleteProperty would make it a slow object for good. In V8 up to Node 20, deleting and restoring the last
+  // property doesn't.
   delete (holder as { ptr?: number }).ptr;
 }
 
@@ -47,7 +47,7 @@ Object.defineProperty(Holder.prototype, 'ptr', {
   configurable: true,
   get(this: Holder): number {
     const { ptr, at } = kept.get(this)!;
-    // Memory that is being freed needs no bytes.
+    // Memory that is being freed doesn't need its bytes.
     if (this.owners > 0) at.land(ptr);
     kept.delete(this);
     Object.defineProperty(this, 'ptr', {

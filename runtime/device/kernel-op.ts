@@ -14,15 +14,15 @@ export type AttrValue = number | boolean | string | readonly number[] | Symbolic
 export type Attrs = Readonly<Record<string, AttrValue>>;
 
 /**
- * The part of an operand that a kernel reads. `shape` is the no-need-buffer fact: the operand may be a tensor
- * whose holder was moved out, and its memory is not kept alive.
+ * The part of an operand that a kernel reads. `shape` means that the op needs no buffer: the operand's memory may have
+ * been freed.
  */
 export type OperandUse = 'data' | 'shape';
 
 export type Kernel =
   /** A scalar function per element; operands broadcast to the output's shape, with any strides. */
   | { readonly kind: 'pointwise'; readonly expr: Expr }
-  /** No kernel: the output is a view of operand 0's holder; other operands only give shapes. */
+  /** No kernel: the output is a view of operand 0's holder; of other operands, only the shapes matter. */
   | {
       readonly kind: 'view';
       readonly view: (inputs: readonly TensorMeta[], attrs: Attrs) => TensorMeta;
@@ -46,24 +46,24 @@ export type Kernel =
   | { readonly kind: 'control'; readonly form: ControlForm };
 
 /**
- * A kernel that each device implements by hand: the CPU's, which pages download with the op; other devices have
- * tables by name. It reads every operand in the dtype that the operand's rule guarantees (see operand-dtypes.ts),
- * without conversion.
+ * A kernel that each device implements by hand. The op contains the CPU's, so that pages download it with the op; other
+ * devices have tables by name. It reads every operand in the dtype that the operand's rule guarantees (see
+ * operand-dtypes.ts), without conversion.
  */
 export interface NamedKernel<N extends KernelName = KernelName> {
   readonly kind: 'named';
   readonly name: N;
   readonly onCpu: KernelFactory;
-  /** Returns the bytes that a launch on the CPU allocates and frees; without it, none. */
+  /** Returns the bytes that a launch on the CPU allocates and frees; none by default. */
   readonly scratchOnCpu?: ScratchBytes | undefined;
 }
 
-/** The bytes that a launch allocates besides its results, for operands as the kernel gets them. */
+/** The bytes that a launch allocates besides its results, given the operands that the kernel receives. */
 export type ScratchBytes = (inputs: readonly TensorMeta[], attrs: Attrs) => number;
 
 /**
  * Returns a kernel implemented by hand (`kernel-names.ts` describes each), with its CPU implementation. No module
- * refers to all of them: a page downloads only the kernels of its ops.
+ * refers to all kernels, so a page downloads only those of its ops.
  */
 export function named<N extends KernelName>(
   name: N,
@@ -93,7 +93,7 @@ interface BodyKernel<K extends string, B> {
   ) => Launch;
 }
 
-/** Whether the kernel computes several ops of a program without memory besides its operands and results. */
+/** Whether the kernel computes several ops of a program without memory other than its operands and results. */
 export function isFused({ kind }: Kernel): boolean {
   return kind === 'fused' || kind === 'staged' || kind === 'list';
 }
@@ -132,9 +132,8 @@ export interface KernelOp {
   /** Whether the result overwrites operand 0. */
   readonly inPlace: boolean;
   /**
-   * Operands, by name, whose memory the result may reuse if they die with the op: before a kernel writes an
-   * element, it has read everything that it reads of the elements in the same sum. Only on devices whose kernels
-   * guarantee this.
+   * Operands, by name, whose memory the result may reuse if they die with the op, because a kernel reads all elements
+   * that a result depends on before it writes that result. Only on devices whose kernels guarantee this.
    */
   readonly overwrites?: readonly string[];
   /** The device of a transfer's result. Results of all other ops are on their operands' device. */
@@ -143,7 +142,7 @@ export interface KernelOp {
   readonly numbers?: readonly string[];
 }
 
-/** Returns the op's name in user code: ops on a tensor and a number have separate records. */
+/** Returns the op's name in user code; ops on a tensor and a number have records with other names. */
 export function userName(op: KernelOp): string {
   return op.name.replace('Scalar', '');
 }

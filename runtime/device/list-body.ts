@@ -10,7 +10,7 @@ export interface ListItem {
 /** Pointwise ops on separate operands, such as the updates of all parameters, in one launch. */
 export interface ListBody {
   readonly items: readonly ListItem[];
-  /** Whether all have the same expressions, dtypes and numbers, so that one kernel runs over all their elements. */
+  /** Whether all ops have the same expressions, dtypes and numbers, so that one kernel runs over all their elements. */
   readonly areAlike: boolean;
   /** Indices of operands written in place. */
   readonly writes: readonly number[];

@@ -21,13 +21,13 @@ export interface RowCut {
   readonly inputs: readonly (RowSlice | null)[];
   /** The results, or the target of an in-place write. Null for a sum over all rows. */
   readonly outputs: readonly (RowSlice | null)[];
-  /** Continues, in place, sums that the op has started with the first rows; takes the sums as first operands. */
+  /** The op that continues, in place, sums over the first rows, which are its first operands. */
   readonly accumulate?: KernelOp;
   /** Returns the attributes of the op over this many rows. */
   readonly attrs: (rows: number) => Attrs;
-  /** The minimum number of rows per call: with fewer, operands that every row reads are reread too often. */
+  /** The minimum number of rows per call: with fewer rows, operands that every row reads would be reread too often. */
   readonly least: number;
-  /** Attributes that increase by this much per row, such as positions in the random stream. */
+  /** The increments per row of attributes such as positions in the random stream. */
   readonly advances?: Readonly<Record<string, number>>;
 }
 
@@ -52,8 +52,8 @@ export interface Stage {
 }
 
 /**
- * The computation of a staged op as data: a few of its `rows` at a time pass through all stages, so that
- * intermediate values exist for these rows only.
+ * The computation of a staged op as data: all stages run on a block of its `rows` before the next block, so
+ * intermediate values exist for one block only.
  */
 export interface StagedBody {
   readonly rows: number;

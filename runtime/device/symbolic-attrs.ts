@@ -20,8 +20,8 @@ export function launchAttrs(op: KernelOp): ReadonlySet<string> {
 }
 
 /**
- * Returns the attributes that a program may compute per run: those passed at launch, and those whose change
- * rebinds the kernel. None of them affects a shape.
+ * Returns the attributes that a program may compute per run, by passing them at launch or rebinding the kernel. None of
+ * them affects a shape.
  */
 export function symbolicAttrs(op: KernelOp): ReadonlySet<string> {
   return remembered(symbolic, op, (own) => {
@@ -129,7 +129,7 @@ export function hasChangingAttrs(attrs: Attrs): boolean {
 /** Whether the attribute is a symbolic number, or a list containing one. */
 export function isChanging(value: AttrValue): value is SymbolicNumber | readonly number[] {
   if (isSymbolic(value)) return true;
-  // A property of Object.prototype may be any object.
+  // An extension of Object.prototype, read as an attribute, may be any object.
   return Array.isArray(value) && value.some(isSymbolic);
 }
 

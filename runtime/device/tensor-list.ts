@@ -12,9 +12,9 @@ export interface ListItem {
 }
 
 /**
- * The elements of an array of data-dependent length, with one reference each. It is the holder of a value of shape
- * [0, …element], without bytes of its own, so that it has a live range like any other value. In the list of the
- * elements' gradients, null is a missing gradient.
+ * The elements of an array of data-dependent length, with one reference each. It is the holder of a value of shape [0,
+ * …element], so it has a live range like any other value, but no bytes of its own. In a list of gradients, null is a
+ * missing gradient.
  */
 export class TensorList extends Holder {
   readonly items: (ListItem | null)[] = [];

@@ -49,7 +49,7 @@ export function formatStrides(meta: TensorMeta): string {
   return isContiguousMeta(meta) ? '' : `strides ${meta.strides.join()}`;
 }
 
-/** Whether dtype, shape and strides are equal, ignoring strides that address nothing. */
+/** Whether dtype, shape and strides are equal, ignoring irrelevant strides. */
 export function sameLayout(a: TensorMeta, b: TensorMeta): boolean {
   return sameSpec(a, b) && formatStrides(a) === formatStrides(b);
 }

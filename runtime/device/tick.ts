@@ -3,9 +3,9 @@ import { isUnderPressure, relieve } from '../memory/pressure.ts';
 import { currentDevice } from './current.ts';
 
 /**
- * Yields to the JavaScript engine: memory of collected tensors is freed, pages draw, requests are answered. If
- * much was allocated since the last collection, triggers one. For loops without other awaits: `await tick()` in
- * each step bounds the memory of forgotten tensors.
+ * Yields to the JavaScript engine, which frees memory of collected tensors, draws pages and serves requests; triggers a
+ * collection if enough was allocated since the last one. In loops without other awaits, `await tick()` in each step
+ * bounds the memory of forgotten tensors.
  */
 export async function tick(): Promise<void> {
   const { counter } = currentDevice().allocator;

@@ -12,7 +12,7 @@ type TileRowOp = 'softmax' | 'softmaxGrad';
 /** The maximum number of products of operands in a tiled op: each has a tile in workgroup memory, which has 16 KiB. */
 export const mostTileProducts = 2;
 
-/** A matrix with one element per query and key. The nodes it reads come before it. */
+/** A matrix with one element per query and key. It reads only earlier nodes. */
 export type TileNode =
   /** A product of operands: [.., rows, depth] × [.., depth, columns]. */
   | { readonly kind: 'product'; readonly left: number; readonly right: number }
@@ -34,15 +34,15 @@ export interface TileProduct {
   readonly node: number;
   /** The operand that is the other factor. */
   readonly factor: number;
-  /** Whether sums run over the node's columns, giving a result per row, or over its rows. */
+  /** Whether the product sums over the node's columns, which yields a result per row, or over its rows. */
   readonly over: 'columns' | 'rows';
   /** Whether the node's matrix is the left factor. */
   readonly isLeft: boolean;
 }
 
 /**
- * The computation of attention, or its gradient, as data: matrix products computed tile by tile, rows × columns,
- * from other products. No value with an element per row and column is stored in memory.
+ * The computation of attention, or its gradient, as data: matrix products computed tile by tile, rows × columns, from
+ * other products. Memory never contains a value with an element per row and column.
  */
 export interface TiledBody {
   readonly batches: number;
@@ -55,7 +55,7 @@ export interface TiledBody {
   readonly parts: readonly { readonly op: KernelOp; readonly part: number }[];
 }
 
-/** Returns the nodes that a node is computed from, and itself, in order. */
+/** Returns the wanted nodes and all nodes that they are computed from, in order. */
 export function nodesBefore({ nodes }: TiledBody, wanted: Iterable<number>): readonly number[] {
   const found = new Set(wanted);
   for (let index = nodes.length - 1; index >= 0; index--) {

@@ -12,18 +12,18 @@ import { inVectors, reduceKernels, rowPieces } from './wasm/reduce-kernels.ts';
 /** (to, from, rows, accumulate), in bytes: combines each row of a matrix. */
 export type ReduceRows = (to: number, from: number, rows: number, accumulate: number) => void;
 
-/** The location and size of gathered pieces, and the location of their rows' totals. */
+/** The location and size of gathered pieces, and the location of the totals of their rows. */
 const gatheredAt = panelBAt;
 const gatheredBytes = 256 * 1024;
 const totalsAt = gatheredAt + 1.5 * gatheredBytes;
 
-/** The entire memory, whose elements are found by address. */
+/** The entire memory, in which elements are located by address. */
 const memory = { ptr: 0 } as Holder;
 
 /**
  * Returns sums or products of rows whose elements (the `reduced` dimensions from `first` on) are not laid out
- * contiguously: pieces of the rows are copied into contiguous memory. A piece ends where the kernel ends a partial
- * result. Steps in bytes.
+ * contiguously: pieces of the rows are copied into contiguous memory. Pieces end where the kernel's partial results
+ * end. Steps are in bytes.
  */
 export function gatheredRows(
   kind: ReductionKind,
@@ -50,7 +50,7 @@ export function gatheredRows(
   /** The copies of each piece, by number of rows. */
   const bound: (readonly BoundPiece[])[] = [];
   const bind = (height: number): readonly BoundPiece[] => {
-    // Columns of a single row are not adjacent either.
+    // The columns of a single row are not adjacent, either.
     const [toRow, toColumn] = isInVectors ? [longest, 1] : [1, height + 1];
     let start = 0;
     return pieces.map((length) => {

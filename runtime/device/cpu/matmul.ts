@@ -43,15 +43,15 @@ const kernels: { readonly [D in 'float32' | PlainProductDType]: () => ProductKer
 };
 
 /**
- * The minimum nanoseconds and rows or columns of a part, because both factors are packed for each. The first few
- * parts, needed to keep all threads busy, may be smaller.
+ * The minimum nanoseconds, and rows or columns, of a part, because each part packs both factors. Parts needed to keep
+ * all threads busy may be smaller.
  */
 const least = { nanoseconds: 40_000, side: 64 };
 const leastOfFew = { nanoseconds: 15_000, side: 32 };
 const leastOfTwo = { nanoseconds: 6_000, side: 32 };
 const few = 4;
 
-/** Enough for threads to end at about the same time. More would pack more: each part packs both of its factors. */
+/** Enough for threads to finish at about the same time. More parts would pack more often. */
 const partsPerThread = 8;
 
 /** Returns the rows and columns of a part; no sum depends on them. */
@@ -65,7 +65,7 @@ function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number,
     const { nanoseconds, side } = parts === 1 ? leastOfTwo : parts < few ? leastOfFew : least;
     return rows * columns * term >= 2 * nanoseconds && Math.max(rows, columns) >= 2 * side;
   };
-  // The longer side is halved, so that parts stay square; rows and columns end at tile boundaries.
+  // Halves the longer side, which keeps parts square; rows and columns end at tile boundaries.
   while (isWorthIt()) {
     if (rows > columns) rows = Math.ceil(rows / 2 / 12) * 12;
     else columns = Math.ceil(columns / 2 / 8) * 8;
@@ -225,8 +225,8 @@ export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
     number[],
     number[],
   ];
-  // b doesn't advance along the rows. If it doesn't advance along the batch either, as in a linear layer on
-  // [batch, time, features], batch and rows are merged into one matrix.
+  // b is the same for all rows. If it is also the same for the whole batch, as in a linear layer on [batch, time,
+  // features], batch and rows are merged into one matrix.
   const outer = collapse(out!.shape.slice(0, -1), [
     aSteps.slice(0, -1),
     [...bSteps.slice(0, -2), 0],
@@ -274,7 +274,7 @@ export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
   };
 };
 
-/** Only rank 2, as its op ensures. */
+/** The op ensures rank 2. */
 export const addMatmul: KernelFactory = ([, a, b], [out], attrs): Launch => {
   const start = attrs.start as number;
   const [m, n] = out!.shape as [number, number];

@@ -38,7 +38,7 @@ export function inPlanes(
   pool.run(kernel, parts, arity);
 }
 
-/** Returns where the window of a plane's first output starts, and the steps to the next windows, in elements. */
+/** Returns where the window of a plane's first output starts, and the steps between windows, in elements. */
 function startsOf({ shape }: TensorMeta, attrs: Attrs) {
   const width = shape[3]!;
   const [padding, stride] = [pairAttr(attrs, 'padding'), pairAttr(attrs, 'stride')];

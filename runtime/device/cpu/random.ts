@@ -11,7 +11,7 @@ import { randomKernels } from './wasm/random-kernels.ts';
 interface Distribution {
   readonly fallback: KernelFactory;
   readonly fromWords: (words: Int32Array, numbers: Float64Array) => void;
-  /** The kernel that makes this distribution's numbers from uniform ones; null if they are uniform. */
+  /** The kernel that converts uniform numbers to this distribution; null if they are uniform. */
   readonly conversion: 'normal' | null;
   /** Nanoseconds per number. */
   readonly nanoseconds: number;
@@ -51,7 +51,7 @@ function shareConversion(kernel: Kernel, at: number, blocks: number): void {
   pool.run(kernel, parts, 2);
 }
 
-/** Whole blocks of four in WebAssembly; the ends, where the offset cuts a block, in JavaScript. */
+/** Whole blocks of four are computed in WebAssembly, and the ends, where the offset splits a block, in JavaScript. */
 function random({ fallback, fromWords, conversion, nanoseconds }: Distribution): KernelFactory {
   if (!hasSimd) return fallback;
   return (inputs, [out], attrs) => {

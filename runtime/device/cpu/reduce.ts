@@ -102,9 +102,9 @@ function bindReduction(
 }
 
 /**
- * Returns the number of inner dimensions that would have no gaps in a contiguous tensor but have some here; 0 if
- * the kernel takes their elements as it would there. The order of a sum or product follows from the shape, so that
- * bits don't depend on strides.
+ * Returns the number of inner dimensions that have gaps here but not in a contiguous tensor; 0 if the kernel reads
+ * their elements in the same order anyway. The order of a sum or product follows from the shape, so that bits don't
+ * depend on strides.
  */
 function columnsApart({ shape, strides }: Loops, dtype: ReducedDType): number {
   const [own, whole] = strides as [number[], number[]];
@@ -125,7 +125,7 @@ const leastCall = 500;
 const rowsAtOnce = 32;
 
 /**
- * For few long rows: the kernel adds pieces of them, and then the totals in the order in which it would add them.
+ * For a few long rows: the kernel sums pieces of rows, and then their totals, in the order of a sum of the whole row.
  * Null if that isn't worthwhile.
  */
 function inPieces(
@@ -179,7 +179,7 @@ export const max = reduction('max');
 export const min = reduction('min');
 export const sumTo = reduction('sum', ([x, like]) => broadcastDims(x!, like!));
 
-/** float32 in vectors, as its op ensures. */
+/** float32 whose columns are vectors, as the op ensures. */
 export const addSum: KernelFactory = ([, x], _outputs, attrs) => {
   const add = bindReduction(x!, attrs.dims as number[], 'sum', 1);
   return ([, source], target) => add([source!], target);

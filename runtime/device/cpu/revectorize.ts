@@ -1,6 +1,6 @@
 /**
- * 256-bit vectors for all kernels. V8 can join pairs of adjacent 128-bit vectors with an option that it calls
- * experimental, for the whole process; so kernels are compared with and without it before they are used.
+ * 256-bit vectors for all kernels. An experimental, process-wide option of V8 joins pairs of adjacent 128-bit vectors,
+ * so kernels with and without it are compared before use.
  */
 
 import { DeviceError } from '../../errors/errors.ts';
@@ -11,8 +11,8 @@ import { pairVectors } from './wasm/assembler/paired-vectors.ts';
 import { wideVectors } from './wasm/assembler/wide-vectors.ts';
 
 /**
- * The version of V8 (in Node 24) whose option is correct: earlier ones are wrong for shared memory, and 14 (in Node 25
- * and 26) ends the process.
+ * The version of V8 (in Node 24) in which the option works: earlier versions are wrong for shared memory, and 14 (in
+ * Node 25 and 26) crashes.
  */
 const rightVersion = 13;
 /** The minimum speedup of a product; on processors with such vectors it is 2.5. */
@@ -20,18 +20,18 @@ const leastGain = 1.3;
 
 const option = 'experimental-wasm-revectorize';
 
-/** The code that kernels run: both while they are compared, one after the other on the same memory. */
+/** The code that kernels run; `both` compares them on the same memory. */
 let runs: 'both' | 'narrow' | 'wide' = 'both';
 /** The number of compared calls. */
 let compared = 0;
 
 /**
- * Enables the option. `sample` runs kernels of all kinds on one thread; `product` runs one that takes some
+ * Enables the option. `sample` runs kernels of all kinds on one thread; `product` runs one that takes several
  * milliseconds.
  *
  * @returns the number of compared kernel calls.
- * @throws DeviceError if the engine or the processor has no such vectors, if kernels already exist, or if a
- * kernel's bits differ; the option is then disabled again.
+ * @throws DeviceError if the engine or the processor has no such vectors, if kernels already exist, or if a kernel's
+ * results differ; the option is then disabled again.
  */
 export function revectorize(sample: () => void, product: () => void): number {
   const set = expectEngine();
@@ -90,7 +90,7 @@ function otherwise(code: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array([...code, ...emptySection]);
 }
 
-/** Returns a kernel that runs one of two codes, or compares them. */
+/** Returns a kernel that runs one of two implementations, or compares them. */
 function either(name: string, narrow: Kernel, wide: Kernel): Kernel {
   return (...given) => {
     if (runs === 'wide') return wide(...given);
@@ -106,7 +106,7 @@ function either(name: string, narrow: Kernel, wide: Kernel): Kernel {
   };
 }
 
-/** Copies of everything a kernel reads and writes: its arguments, and all tensors. Scratch memory is excluded. */
+/** Copies of all memory that a kernel reads and writes: its arguments and all tensors, but not scratch memory. */
 class Memory {
   #bytes = new Uint8Array(0);
 

@@ -16,7 +16,7 @@ const perElement = 2.5;
 const perGradElement = 1;
 const leastPart = 8_000;
 
-/** The minimum number of classes of a row that is a part of its own. */
+/** The minimum number of classes of a row for a part to be a single row. */
 const leastClasses = 1024;
 
 function byRow(

@@ -10,7 +10,7 @@ import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { mostWeights } from './wasm/standardize-groups.ts';
 import { standardizeKernels } from './wasm/standardize-kernels.ts';
 
-/** Nanoseconds per element, per group of short rows too, and the minimum per part. */
+/** Nanoseconds per element and per group, and the minimum per part. */
 const perElement = 0.8;
 const perGroup = 60;
 const leastPart = 8_000;
@@ -20,7 +20,7 @@ function fits({ run, length }: Groups, weights: number): boolean {
   return length >= 4 && (weights === 0 || (run === 1 && weights === length) || run >= 4);
 }
 
-/** The ranges of a kernel's groups or weights, and the parts that they are on several threads. */
+/** The range of a kernel's groups or weights, and how threads divide it. */
 interface Ranges {
   readonly count: number;
   readonly size: number;
@@ -29,8 +29,7 @@ interface Ranges {
 }
 
 /**
- * Calls a kernel for [from, to) of `count`, entirely or in parts of `size`, with `args` except for these two
- * numbers, which are at `place`.
+ * Calls a kernel for [0, count), at once or in parts of `size`, with `args`, whose elements at `place` are the bounds.
  */
 function inRanges(args: number[], place: number, { count, size, work, parts }: Ranges): void {
   const isShared = count > size && pool.shares(work);
@@ -43,7 +42,7 @@ function inRanges(args: number[], place: number, { count, size, work, parts }: R
   parts.run();
 }
 
-/** Returns the number of groups or weights of a part, each of so many elements. */
+/** Returns the number of groups or weights in a part, given the elements of each. */
 const partSize = (count: number, elements: number): number =>
   Math.max(Math.ceil(leastPart / (elements * perElement + perGroup)), Math.ceil(count / mostParts));
 
@@ -163,7 +162,7 @@ const leastColumns = 64;
 
 type WeightGrad = (grad: number, x: number, stats: number, to: number) => void;
 
-/** The gradient of one weight per element of a group, added to existing values; all groups' rows one by one. */
+/** The gradient of one weight per element of a group, added to existing values, row by row. */
 function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
   const rows = outer * groups;
   const work = rows * length * perElement;
@@ -183,7 +182,7 @@ function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
   };
 }
 
-/** Layer normalization in float32, as its op ensures: the rows' contributions are added one after another. */
+/** Layer normalization in float32, as the op ensures; rows contribute one after the other. */
 export const addStandardizeWeightGrad: KernelFactory = ([, dy, x, stats], [out], attrs) => {
   expectContiguous(dy!, x!, stats!, out!);
   const add = weightGradRows(groupsOf(attrs));

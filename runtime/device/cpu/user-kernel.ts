@@ -1,4 +1,4 @@
-/** User kernels on the CPU: closures compiled from their code, run for one result element after the other. */
+/** User kernels on the CPU: closures compiled from their code, which run for each result element. */
 
 import { math } from '../../numerics/math.ts';
 import type { TypedArray } from '../../spec/dtype.ts';
@@ -76,7 +76,7 @@ export function userKernel(
         }
       }
     }
-    // Views of the memory are not kept, because it may grow.
+    // Drops views of the memory, which may grow.
     data.length = 0;
   };
 }

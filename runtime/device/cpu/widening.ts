@@ -11,8 +11,8 @@ import type { KernelFactory } from './core/kernel.ts';
 import { pointwise } from './pointwise/pointwise.ts';
 
 /**
- * float32 kernels for 16-bit operands: these are widened into memory that the launch allocates and frees, and
- * results are rounded from there.
+ * float32 kernels for 16-bit operands: a launch widens operands into memory that it allocates and frees, and rounds
+ * results from there.
  */
 
 /** Kernels that move elements without interpreting them, or that write half precision themselves. */
@@ -68,7 +68,7 @@ export function wideningBytes(
 interface Wide {
   readonly meta: TensorMeta;
   readonly place: { holder: Holder | null; readonly offset: 0 };
-  /** Null if the kernel doesn't read the operand, or doesn't write it, respectively. */
+  /** Null if the kernel doesn't read (`widen`) or write (`narrow`) the operand. */
   readonly widen: Launch | null;
   readonly round: Launch | null;
 }

@@ -61,8 +61,8 @@ export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
 };
 
 /**
- * The input gradient as a convolution of the output's gradient. With strides, results at the same distance from a
- * multiple of the stride use the same taps: each such phase is a convolution without strides.
+ * The input gradient as a convolution of the output's gradient. With strides, positions that are equal modulo the
+ * stride use the same taps, so each such phase is a convolution without strides.
  */
 const inputGrad = oncePerShape((shape): Run | null => {
   const { batch, groups, inChannels, outChannels, inSize, outSize, kernel, stride } = shape;
@@ -152,7 +152,7 @@ export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
   return launchOf((grad, image, out) => run(grad, image, out, false));
 };
 
-/** The weight gradient, added to that of other images. */
+/** Adds these images' weight gradient to that of other images. */
 export const addConv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
   const run = weightGradOf(inputs.slice(1), outputs, attrs);
   if (!run) return scalar.addConv2dWeightGrad(inputs, outputs, attrs);

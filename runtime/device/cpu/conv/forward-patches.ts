@@ -16,8 +16,8 @@ export function forwardPatches(shape: ConvShape): Patches {
 }
 
 /**
- * Returns the patches of the input gradient: the image is the output's gradient, spread by the stride and padded
- * so that every kernel position meets the elements it contributed to; the taps are reversed.
+ * Returns the patches of the input gradient: the image is the output's gradient, spread by the stride and padded so
+ * that each kernel position covers the elements it contributed to; the taps are reversed.
  */
 export function inputGradPatches(shape: ConvShape): Patches {
   const { kernel, dilation, padding } = shape;

@@ -23,7 +23,7 @@ export interface ConvSpec {
   readonly size: Pair;
   /** The source's step between images. */
   readonly imageStep: number;
-  /** The number of kernel positions, and those that read any element. */
+  /** The number of kernel positions, and the positions that read any element. */
   readonly tapCount: number;
   readonly taps: readonly Tap[];
   readonly positions: Pair;
@@ -41,7 +41,7 @@ export interface ConvSpec {
   /** Whether results are computed line by line, without packing. */
   readonly isDirect: boolean;
   readonly groupSteps: GroupSteps;
-  /** Whether the kernel reads a few elements past the last one it needs. */
+  /** Whether the kernel's vectors read past the last element they need. */
   readonly readsPast?: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface SliceSize {
   readonly plane: number;
 }
 
-/** The words that are addresses inside the geometry. */
+/** The words that contain addresses within the geometry. */
 const addresses = (['rowTable', 'weightTable', 'blockList'] as const).map((name) =>
   geometryWords.indexOf(name),
 );
@@ -79,7 +79,7 @@ export class ConvGeometry {
     const endRow = bottom + (positions[0] - 1) * stride[0];
     const endColumn = right + (positions[1] - 1) * stride[1];
     const isInside = top >= 0 && left >= 0 && endRow < size[0] && endColumn < size[1];
-    // Without packing, vectors of every second element extend past the last one.
+    // Without packing, vectors of every second element extend past the last element.
     const isSliced = !isInside || spec.readsPast === true || (spec.isDirect && stride[1] !== 1);
     const sliceHeight = (lines - 1) * stride[0] + bottom - top + 1;
     const sliceWidth = isSliced ? endColumn - left + 1 : size[1];

@@ -1,7 +1,7 @@
 import { lazily } from '../wasm/assembler/module-builder.ts';
 import { type ConvShape, hasNoTerms } from './shape.ts';
 
-/** The number of cached shapes; models have fewer. Each takes memory for its tables. */
+/** The maximum number of cached shapes, more than models have: each needs memory for its tables. */
 const most = 256;
 
 /**

@@ -5,10 +5,9 @@ import { imageKernels } from '../wasm/image-kernel.ts';
 type Pair = readonly [number, number];
 
 /**
- * The matrix of a convolution's patches: rows are (channel, kernel row, kernel column), columns are positions. It
- * is never materialized: packers read it through two tables of offsets, either from the image itself or, if
- * padding or spreading inserts zeros, from a slice of the image in scratch memory with what a block reads
- * ("implicit GEMM").
+ * The matrix of a convolution's patches: rows are (channel, kernel row, kernel column), columns are positions. It is
+ * never materialized: packers read it through two tables of offsets, either from the image itself or, if padding or
+ * spreading inserts zeros, from the block's slice of the image in scratch memory ("implicit GEMM").
  */
 interface PatchShape {
   readonly channels: number;
@@ -17,7 +16,7 @@ interface PatchShape {
   readonly dilation: Pair;
   readonly positions: Pair;
   readonly stride: Pair;
-  /** Zeros before the first row and column; negative values skip some. */
+  /** Zeros before the first row and column; negative values skip rows and columns. */
   readonly padding: Pair;
   /** The distance between adjacent image elements after zeros are inserted. */
   readonly spread: Pair;

@@ -13,11 +13,11 @@ const perDirectTerm = 0.11;
 const leastPart = 20_000;
 /** Nanoseconds to prepare the planes of one image and group, which dominate small depthwise ops. */
 export const perPlane = 40;
-/** The desired number of parts of a convolution, enough for all threads to finish together. */
+/** The desired number of parts of a convolution: enough for threads to finish at about the same time. */
 const wantedParts = 16;
 /** The minimum number of weight rows per part, because patches are packed for each. */
 const leastRows = 64;
-/** The minimum number of weight rows per part where the patches are fewer than the weights. */
+/** The minimum number of weight rows per part if there are fewer patches than weights. */
 const leastRowsAlone = 24;
 /** The minimum nanoseconds of a part of many small groups, which share nothing. */
 const leastGroups = 8_000;
@@ -124,7 +124,7 @@ export function convolution(
   };
 }
 
-/** Returns the number of groups of a part: one, unless groups take too little time. */
+/** Returns the number of groups in a part: one, unless groups take too little time. */
 export function groupsOfPart(groups: number, work: number): number {
   if (groups === 1 || work >= groups * leastPart) return 1;
   const parts = Math.max(2, Math.min(wantedParts, Math.floor(work / leastGroups)));
@@ -140,8 +140,8 @@ interface PartSize {
 
 /**
  * Divides groups, images and, if there are few large ones, rows of weights. Each part packs its weights and its
- * patches: if there are more weights than positions, only the weights are divided. Two parts at least: what isn't
- * worth them isn't shared.
+ * patches: if there are more weights than positions, only the weights are divided. At least two parts; convolutions too
+ * small for two aren't shared.
  */
 function partSize(
   { batch, groups, rows }: ConvCounts,
@@ -160,7 +160,7 @@ function partSize(
   return { ...whole, rows: Math.max(least, most) };
 }
 
-/** A convolution, and the bytes between its result and that of all. */
+/** A convolution, and the offset in bytes of its result in the whole result. */
 export interface Phase {
   readonly shift: number;
   readonly convolution: Convolution;

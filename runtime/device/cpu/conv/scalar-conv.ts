@@ -4,8 +4,8 @@ import { convShape } from './shape.ts';
 
 export const convolutionMethods = hostMethods({
   /**
-   * Adds to one of output, input and weight, `into`, the products of the other two, for every triple of the sum except
-   * for those in the padding.
+   * Adds to one of output, input and weight (`into`) the products of the other two, for every term of the convolution
+   * outside the padding.
    */
   convolution(
     view: RealView,

@@ -46,7 +46,7 @@ export function weightGradByBlocks(shape: ConvShape): WeightGrad | null {
     });
   };
 
-  // Image by image, so that the sum can stop after some images and continue with the next.
+  // Image by image, so that the sum can be interrupted between images.
   const run = (grad: number, image: number, out: number, accumulates: boolean) => {
     for (let g = 0; g < groups; g++) {
       const ofImage = (n: number) =>

@@ -19,7 +19,10 @@ const leastPart = 20_000;
 /** The minimum number of patch rows per part, because the output's gradient is packed for each. */
 const leastRows = 48;
 
-/** Few parts are divided further by output channels, at least this many each: patches are packed for each part. */
+/**
+ * If there are fewer parts than this, output channels are divided, too: at least so many each, because each part packs
+ * patches.
+ */
 const fewParts = 4;
 const leastChannels = 8;
 
@@ -64,9 +67,8 @@ function columnsOf({ outSize, stride }: ConvShape, { width }: SliceSize): number
 }
 
 /**
- * dw (+)= Σ over images of dy[n] · patches(x[n])ᵀ, image by image, so that the sum can stop after some images and
- * continue with the next; for each image over blocks of positions. Parts are ranges of patch rows. Null if there
- * is no generated kernel.
+ * dw (+)= Σ dy[n] · patches(x[n])ᵀ, image by image, so that the sum can be interrupted between images; for each image
+ * over blocks of positions. Parts are ranges of patch rows. Null if there is no generated kernel.
  */
 export function weightGrad(shape: ConvShape): WeightGrad | null {
   const { batch, groups, inChannels, outChannels, inSize, outSize, kernel } = shape;
@@ -88,7 +90,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
     taps: forwardTaps(shape),
     positions: outSize,
     stride: shape.stride,
-    // Tables cover whole channels; a slice has those of a part.
+    // Tables cover whole channels; a slice contains those of one part.
     sumRows: taps,
     weights: { laneStep: 0, offset: () => 0 },
     out: { step: groups * outChannels * columns * 4, channel: rowBytes, line: 0, position: 0 },
@@ -107,7 +109,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   });
   if (!geometry.fits) return weightGradByBlocks(shape);
   const most = Math.floor(imageBytes / slicePlane);
-  // On a single thread, the output's gradient is packed as rarely as possible.
+  // A single thread packs the output's gradient as rarely as possible.
   const wide = rowRanges(shape, taps, isDirect, most, blockN);
   const narrow = rowRanges(shape, taps, isDirect, most, leastRows);
   const terms = outChannels * columns * inChannels * taps;
@@ -148,7 +150,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
     }
     parts.run();
   };
-  // The kernel's row table is that of vectors.
+  // The direct kernel's row table is that of vectors.
   if (isDirect) geometry.setRowTable(vectorsAt);
   return run;
 }

@@ -2,8 +2,8 @@ import { math } from '../../../numerics/math.ts';
 import type { BinaryFn, DoubleFn, UnaryFn } from '../../../ops/expr/expr.ts';
 
 /**
- * The error function, or its complement, in float64; relative errors are below 1e-14. Refers to nothing outside
- * it, because other threads get its text (`threads/worker-functions.ts`).
+ * The error function, or its complement, in float64; relative errors are below 1e-14. Self-contained, because other
+ * threads receive its text (`threads/worker-functions.ts`).
  *
  * Near 0 it is 2/√π · e^(−x²) · Σ 2ⁿ x²ⁿ⁺¹ / (1·3·…·(2n + 1)), whose terms have the same sign, so that no
  * precision is lost; from 2.5 on the complement is e^(−x²)/√π · 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))),

@@ -22,7 +22,7 @@ export const mostThreads = 16;
 export const partArgumentsAt = mostThreads * threadBytes;
 export const partArgumentsBytes = 24 * pageBytes;
 
-/** The address of tables shared by a kernel's parts. A recording moves them. */
+/** The address of tables shared by a kernel's parts. Recording kernels for a module changes it. */
 export const sharedTables: { at: number } = { at: partArgumentsAt };
 
 /** The address of values between the stages of a staged op. */
@@ -30,9 +30,8 @@ export const innerAt = partArgumentsAt + partArgumentsBytes;
 
 /**
  * The size of the memory's start that belongs to no tensor: address 0 means "no memory", and kernels keep their
- * arguments and packed panels there (see `scratch.ts`). It never changes, whatever the number of threads. Like
- * code, it is a fixed cost of the device that isn't attributed to tensors. The system only backs pages that are
- * used.
+ * arguments and packed panels there (see `scratch.ts`). It never changes, whatever the number of threads. Like code, it
+ * is a fixed cost of the device, not attributed to tensors. The system only backs pages that are used.
  */
 export const fixedBytes = innerAt + innerBytes;
 
@@ -64,7 +63,7 @@ export class Heap implements ChunkSource {
     this.#refresh();
   }
 
-  /** All bytes taken from the system, including the fixed ones. */
+  /** All bytes reserved from the system, including the fixed ones. */
   get bytes(): number {
     return this.u8.length;
   }

@@ -28,7 +28,7 @@ export type Numbers = readonly number[];
 
 type Loops = typeof loopMethods;
 
-/** The `this` of host kernels, beside the methods of their own object. */
+/** The members of `this` in host kernels, besides the methods of their own object. */
 interface HostMemory extends Loops {
   readonly f32: Float32Array;
   readonly f64: Float64Array;
@@ -36,7 +36,7 @@ interface HostMemory extends Loops {
   readonly u16: Uint16Array;
   readonly u8: Uint8Array;
   readonly math: Pick<MathFunctions, 'exp' | 'log'>;
-  /** Throws the error for a value that a tensor contains. */
+  /** Throws the error for an invalid value in a tensor. */
   reject(facts: ErrorFacts): never;
 }
 
@@ -59,7 +59,7 @@ export const hostMethods = <M extends object>(methods: M & ThisType<M & HostMemo
 
 type Parameters<F> = F extends (...args: infer A extends unknown[]) => unknown ? A : never;
 
-/** Calls the methods. A recording replaces it, to note the calls. */
+/** Calls the methods. Replaced while kernels are recorded for a module. */
 export const hostCalls = {
   call<M extends object, N extends keyof M & string>(
     methods: M,

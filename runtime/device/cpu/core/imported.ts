@@ -1,6 +1,6 @@
 import { math } from '../../../numerics/math.ts';
 
-/** Functions in JavaScript, also called by generated kernels when WebAssembly has no instruction. */
+/** Functions in JavaScript; generated kernels call them where WebAssembly has no instruction. */
 export const imported = {
   /** float32 powers. Cubes are products, as in generated kernels. */
   pow: (x: number, y: number): number => (y === 3 ? x * x * x : math.pow(x, y)),

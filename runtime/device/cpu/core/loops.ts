@@ -14,7 +14,7 @@ export function collapse(shape: Shape, strides: readonly (readonly number[])[]):
   const sizes: number[] = [];
   const merged: number[][] = [];
   for (let k = 0; k < strides.length; k++) merged.push([]);
-  // Plain loops, because this runs for every eager op on strided operands.
+  // Plain loops for speed: this runs for every eager op on strided operands.
   for (let d = 0; d < shape.length; d++) {
     const size = shape[d]!;
     if (size === 1) continue;
@@ -31,7 +31,7 @@ export function collapse(shape: Shape, strides: readonly (readonly number[])[]):
   return { shape: sizes, strides: merged };
 }
 
-/** Loops of host kernels too, whose text exported modules contain: they refer only to members of `this`. */
+/** Host kernels use these loops too. Exported modules contain their text, so they refer only to members of `this`. */
 export const loopMethods = {
   /** Calls `body` for every element, with each operand's position in `at`, which has the start positions. */
   walk(
@@ -55,7 +55,7 @@ export const loopMethods = {
 };
 
 export const lineMethods = {
-  /** Calls `body` for each line along a dimension, with its first element and its place within the step. */
+  /** Calls `body` for each line along a dimension, with its first element and its position within the stride. */
   eachLine(
     [size, step, outer]: readonly number[],
     body: (first: number, place: number) => void,

@@ -18,7 +18,7 @@ export function reductionOver(x: TensorMeta, dims: readonly number[]): Reduction
   const keptShape = x.shape.filter((_, d) => !isReduced[d]);
   const keptStrides = x.strides.filter((_, d) => !isReduced[d]);
   return {
-    // The output is contiguous; its dimensions are the kept ones, whether or not it has 1s in between.
+    // The output is contiguous: its dimensions are the kept ones, possibly with 1s between them.
     kept: collapse(keptShape, [keptStrides, contiguousStrides(keptShape)]),
     reduced: collapse(
       x.shape.filter((_, d) => isReduced[d]),

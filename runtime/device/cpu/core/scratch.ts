@@ -1,10 +1,9 @@
 import { pageBytes } from './heap.ts';
 
 /**
- * Fixed locations in a thread's part of the heap's start, used by one kernel call at a time: a kernel may leave
- * anything there and assumes nothing. Sizes are constants, independent of tensor sizes. The thread that runs the
- * program has the first part, for which these are addresses. Kernels that run on other threads add the start of
- * their part (`scratchBase`).
+ * Fixed locations in a thread's part of the heap's start, used by one kernel call at a time: contents don't persist
+ * between calls. Sizes are constants, independent of tensor sizes. The thread that runs the program has the first part,
+ * for which these are addresses. Kernels that run on other threads add the start of their part (`scratchBase`).
  */
 
 /** Arguments of kernels with many: addresses, strides and attributes, four bytes each. */
@@ -14,8 +13,8 @@ export const argumentsBytes = 4096 - 64;
 /** A tile of results at the edge of a matrix. */
 export const tileAt = 4096;
 /**
- * Counters of products on this thread that left their second factor unpacked, and of packers that read whole cache
- * lines: the only locations whose contents persist between calls.
+ * Counters, on this thread, of products with an unpacked second factor and of packers that read whole cache lines: the
+ * only contents that persist between calls.
  */
 export const unpackedCountAt = 8184;
 export const linesCountAt = 8188;

@@ -30,7 +30,7 @@ export interface FusedSignature {
   readonly isShort: boolean;
 }
 
-/** A vector for each of the strip's, and one for each element after the last full vector. */
+/** One vector for each vector of the strip, and one for each element after the last full vector. */
 const stripBytes = (stripVectors + 4) * 16;
 
 /** The number of values that fit into scratch memory between two loops. */
@@ -204,7 +204,7 @@ class FusedWriter {
           });
         }
         const values = vectors.map((cursors, i) => this.#compute(index, vector, cursors, i));
-        // Stores come last, because an engine joins none across a load.
+        // Stores come last, because engines don't join stores across a load.
         this.#keep(index, vector, values);
         for (const [cursor, part] of stores) {
           vectors.forEach((cursors, i) => {
@@ -220,7 +220,7 @@ class FusedWriter {
     loop([this.#cursors]);
     f.countDown(left, 1, () => {
       for (const cursor of loaded) if (cursor.walk !== 'fixed') elements.loadOne(cursor);
-      // The same vector code on copies of one element, so that tails have the same bits.
+      // Tails run the same vector code, on copies of one element, so that they get the same bits.
       const values = this.#compute(index, vector, this.#cursors, 0);
       this.#keep(index, vector, [values]);
       for (const [cursor, part] of stores) {

@@ -77,7 +77,7 @@ export function flatFused(
   if (!metas.every((meta) => isContiguousMeta(meta) && sameShape(meta.shape, body.shape))) {
     return null;
   }
-  // With few elements it uses the kernel of larger sizes; the order of loops changes no bit.
+  // Small sizes use the kernel of larger ones; the order of loops doesn't change a bit.
   const kinds = metas.map(({ dtype }) => dtype);
   const kernel = kernelFor({
     body,

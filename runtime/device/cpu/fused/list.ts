@@ -19,8 +19,8 @@ interface BoundItem {
 }
 
 /**
- * Binds a list of pointwise ops. If all have the same kernel and dense operands, it runs over the elements of one
- * after the other, and threads share all elements; otherwise the items are launched one by one.
+ * Binds a list of pointwise ops. If all ops have the same kernel and dense operands, it runs over the elements of each
+ * in turn, and threads share all elements. Otherwise the items are launched one by one.
  */
 export function list(
   { items, areAlike }: ListBody,
@@ -93,6 +93,6 @@ function flatItem(
   }
   if (kernel.kind !== 'pointwise') return null;
   const flat = flatPointwise(kernel.expr, operands, inPlace ? operands[0]! : results[0]!);
-  // This kernel has its output first.
+  // This kernel's first operand is its output.
   return flat && { ...flat, inputs: made, outputs: read };
 }

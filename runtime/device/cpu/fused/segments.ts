@@ -2,7 +2,7 @@ import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import type { DType } from '../../../spec/dtype.ts';
 import { isHeavy, type KernelBody, type KernelPart } from './split-parts.ts';
 
-/** The number of vectors that a loop processes before the next one starts: values stay in the L1 cache. */
+/** The number of vectors that a loop processes before the next loop starts: few enough for the L1 cache. */
 export const stripVectors = 256;
 
 /** Consecutive parts that share a loop, from `first` up to but excluding `end`. */
@@ -12,8 +12,8 @@ export interface Segment {
 }
 
 /**
- * Limits of a chain, above which the processor overlaps too few iterations. Passing one value to the next loop costs
- * less; passing several costs less only for very long chains.
+ * Limits of a chain, above which the processor overlaps too few iterations. Passing one value to another loop is
+ * cheaper; passing several is cheaper only for very long chains.
  */
 const [mostInChain, mostNodes] = [16, 64];
 
@@ -34,10 +34,10 @@ function weightOf({ expr, dtype }: KernelPart): Weight {
 }
 
 /**
- * Splits the parts into the loops that run fastest. Exponentials and similar functions are limited by the latency
- * of their instruction chain, and the processor overlaps several iterations only if the loop is short. So each of
- * them gets a separate loop, with the cheap parts around it. The parts of one op share a loop unless several are such
- * functions: an expression that is long by itself gains nothing.
+ * Splits the parts into the loops that run fastest. Exponentials and similar functions are limited by the latency of
+ * their instruction chain, and the processor overlaps several iterations only if the loop is short. So each gets a
+ * separate loop, with the cheap parts around it. The parts of one op share a loop unless several are such functions:
+ * splitting a single expression gains nothing.
  */
 export function segmentsOf({ parts, results }: KernelBody): readonly Segment[] {
   const lastUse = parts.map((_, i) => (results.includes(i) ? parts.length : i));

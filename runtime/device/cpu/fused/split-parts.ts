@@ -29,7 +29,7 @@ export function isHeavy(node: Expr): boolean {
 }
 
 /**
- * Splits every heavy float32 function into a separate part, so that it may have its own loop. Changes no bit,
+ * Splits every heavy float32 function into a separate part, so that it may have its own loop. Doesn't change a bit,
  * because such a node is rounded to float32 anyway.
  */
 export function splitParts(body: FusedBody, dtypes: readonly DType[]): KernelBody {

@@ -16,12 +16,15 @@ import type { TensorMeta } from '../../tensor-meta.ts';
 import { innerAt } from '../core/heap.ts';
 import { pool } from '../threads/pool.ts';
 
-/** The size of a block's longest value: small enough for the L1 and L2 caches, but worth the calls per block. */
+/**
+ * The size of a block's longest value: small enough for the L1 and L2 caches, but large enough to justify the calls per
+ * block.
+ */
 const blockBytes = 64 << 10;
-/** The size of that value if several threads share each stage, which must be worth waking them. */
+/** The size of that value if several threads share each stage: large enough to justify waking them. */
 const sharedBlockBytes = 4 << 20;
 
-/** The location of inner memory. A recording moves it. */
+/** The location of inner memory. Recording kernels for a module changes it. */
 export const innerGround: Ground = { alloc: (offset) => innerAt + offset, free: () => {} };
 
 /** A few rows of an operand, advanced from block to block. */
@@ -67,8 +70,8 @@ interface BoundBlock {
 }
 
 /**
- * Binds a staged op: the kernels of its stages, bound to a few rows, are called for one block of rows after the
- * other. Every kernel computes a row independently of the others, so the block size changes no bit.
+ * Binds a staged op: the kernels of its stages, bound to a few rows, are called for one block of rows after the other.
+ * Kernels compute each row independently of others, so the block size doesn't change a bit.
  */
 export function staged(
   body: StagedBody,

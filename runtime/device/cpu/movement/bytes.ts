@@ -3,7 +3,7 @@ import { pool } from '../threads/pool.ts';
 import { hasSimd } from '../wasm/assembler/module-builder.ts';
 import { byteKernels } from '../wasm/byte-kernels.ts';
 
-/** Fills and copies of entire memory ranges. JavaScript's own `fill` goes byte by byte in shared memory. */
+/** Fills and copies of entire memory ranges. In shared memory, JavaScript's `fill` writes byte by byte. */
 
 const perByte = 0.1;
 const partBytes = 1 << 18;

@@ -16,7 +16,7 @@ import { collapse } from '../core/loops.ts';
 import { fillBytes } from './bytes.ts';
 import { copy } from './copies.ts';
 
-/** How a selected element and its partner change. */
+/** What happens to a selected element and its partner. */
 type Move = 'read' | 'write' | 'add' | 'prod' | 'max' | 'min';
 
 type Three<T> = readonly [whole: T, index: T, partner: T];
@@ -40,8 +40,8 @@ export const indexingMethods = hostMethods({
 
   /**
    * Handles a run that starts at the given positions of the three operands. Returns the position of an index that is
-   * out of range, or −1. Each move has a loop of its own, whose numbers are local: with captured ones, or a call for
-   * every element, it would take several times as long.
+   * out of range, or −1. Each move has a separate loop with local numbers: captured numbers, or a call per element,
+   * would take several times as long.
    */
   readRun(run: Numbers, places: Int32Array, data: Elements, at: Numbers): number {
     const [length, wholeStep, indexStep, partnerStep, size, step] = run as unknown as Run;
@@ -85,7 +85,7 @@ export const indexingMethods = hostMethods({
     return -1;
   },
 
-  /** Without the tensor's own values, `taken` is not empty, and the first update of each is taken unchanged. */
+  /** If the tensor's own values don't count, `taken` is not empty, and the first update of an element replaces it. */
   combineRun(
     run: Numbers,
     places: Int32Array,

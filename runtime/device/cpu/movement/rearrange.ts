@@ -15,7 +15,7 @@ import { copy } from './copies.ts';
 
 const nothing: Launch = () => {};
 
-/** Copies `x` to a region of a tensor; the launch gets the region's first element as its target. */
+/** Copies `x` to a region of a tensor; the launch's target is the region's first element. */
 function copyPart(x: TensorMeta, out: TensorMeta, strides: readonly number[]): Launch {
   return sizeOf(x.shape) === 0 ? nothing : copy([x], [{ ...out, shape: x.shape, strides }], {});
 }
@@ -93,7 +93,7 @@ export const placeInto: KernelFactory = ([x, source], [out], { strides, offset }
 
 const sum = E.add(E.input(0), E.input(1));
 
-/** Windows overlap, but entries at the same position in their windows don't, and are added together. */
+/** Windows overlap, but entries at the same position in their windows don't, so they are added together. */
 export const unfoldGrad: KernelFactory = ([dy, x], [dx], { dim, step, dilation }) => {
   const at = dim as number;
   const size = dy!.shape.at(-1)!;

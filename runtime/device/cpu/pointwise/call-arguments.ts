@@ -29,7 +29,7 @@ const leastPart = 15_000;
 const leastOfFew = 6_000;
 const mostFlatParts = 64;
 
-/** Returns the parts of a loop of so many nanoseconds: two or four short ones, or more that aren't short. */
+/** Returns the number of parts for a loop that takes `work` nanoseconds: two or four if short, else more. */
 export function partsOf(work: number): number {
   const few = work < 2 * leastOfFew ? 1 : work < 4 * leastOfFew ? 2 : 4;
   return Math.min(mostFlatParts, Math.max(few, Math.floor(work / leastPart)));
@@ -72,7 +72,7 @@ export function putAttrs(
   }
 }
 
-/** Whether a kernel reads elements at one position that it writes at another, so that the order matters. */
+/** Whether a kernel writes elements that it reads at another position, so that the order matters. */
 export function overlaps(
   operands: readonly Operand[],
   written: readonly number[],

@@ -31,7 +31,7 @@ export interface Flat {
   readonly size: number;
 }
 
-/** The operands of a launch are in lists that the caller fills. */
+/** A flat kernel with the lists of operands for a launch, which the caller fills. */
 export interface FlatItem extends Flat {
   readonly inputs: readonly Operand[];
   readonly outputs: readonly Operand[];

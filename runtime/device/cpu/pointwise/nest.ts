@@ -82,7 +82,7 @@ export function bindLoops(
   };
 }
 
-/** The minimum duration of a call, longer than a thread needs to take it. */
+/** The minimum duration of a call in nanoseconds: longer than a thread takes to fetch it. */
 const leastCall = 500;
 
 /** The calls of a kernel over a loop nest: rows, or parts of long rows, of its two inner dimensions. */

@@ -145,7 +145,7 @@ function isOtherPlace(sources: readonly Operand[], target: Operand): boolean {
   return false;
 }
 
-/** Runs a flat kernel in parts, whose arguments are shifted from those of the whole. */
+/** Runs a flat kernel in parts, with the addresses in its arguments shifted for each. */
 function runFlatParts(kernel: PointwiseKernel, kinds: readonly DType[], size: number): void {
   const words = heap.i32;
   const { numbers } = pool;
