@@ -2,7 +2,7 @@
 export { ConcatDataset, randomSplit, Subset, TensorDataset } from './dataset.ts';
 export { type IdxArray, parseIdx } from './idx.ts';
 export { type ImageBatch, ImageDataset, type ImageDatasetOptions } from './image-dataset.ts';
-export { DataLoader } from './loader.ts';
+
 export type { CollateOption, DataLoaderOptions, Source } from './loader-options.ts';
 export {
   BatchSampler,
@@ -15,4 +15,5 @@ export {
 } from './samplers.ts';
 export type { BatchDataset, Dataset, IterableDataset } from './source.ts';
 export { defaultCollate } from './tensor-batch.ts';
+export { type Collated, DataLoader, type DataLoaderConstructor } from './typed-loader.ts';
 export type { WorkerNumber, WorkerSource } from './worker-messages.ts';

@@ -1,0 +1,59 @@
+/** `DataLoader`, with the type of batches that follows from the type of samples. */
+
+import type { TypedArray } from '../spec/dtype.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import type { Subset } from './dataset.ts';
+import { DataLoader as Loader } from './loader.ts';
+import type { DataLoaderOptions } from './loader-options.ts';
+import type { BatchDataset, Dataset, IterableDataset } from './source.ts';
+
+/** What `defaultCollate` makes of samples: a tensor of each number, tensor or typed array, in the same structure. */
+export type Collated<Sample> = unknown extends Sample
+  ? unknown
+  : Sample extends Tensor | TypedArray | number | boolean
+    ? Tensor
+    : Sample extends string
+      ? string[]
+      : { -readonly [K in keyof Sample]: Collated<Sample[K]> };
+
+/** What `using` frees: a tensor, or an array or object of them. */
+type Freed<Batch> = Batch extends string[] ? Batch : Batch & Disposable;
+
+type Batches<Sample> = Freed<Collated<Awaited<Sample>>>;
+
+type Uncollated = DataLoaderOptions & { readonly collate?: never };
+
+/** Iterates over a data set in batches. */
+export type DataLoader<Batch> = Loader<Batch>;
+
+/**
+ * The constructor. Where the type of batches is computed from that of samples, it has two type parameters, so that
+ * `new DataLoader<Batch>(…)` and `extends DataLoader<Batch>` choose another one.
+ */
+export interface DataLoaderConstructor {
+  readonly prototype: Loader<unknown>;
+  new <Sample, Batch>(
+    dataset: Subset<Sample, Batch>,
+    options?: Uncollated,
+  ): Loader<[Batch] extends [never] ? Batches<Sample> : Batch>;
+  new <Batch>(dataset: BatchDataset<Batch>, options?: Uncollated): Loader<Batch>;
+  new <Sample, Source extends Dataset<Sample>>(
+    dataset: Source & Dataset<Sample>,
+    options?: Uncollated,
+  ): Loader<Batches<Sample>>;
+  new <Sample, Source extends IterableDataset<Sample>>(
+    dataset: Source & IterableDataset<Sample>,
+    options?: Uncollated,
+  ): Loader<Batches<Sample>>;
+  new <Batch>(
+    dataset: Dataset<unknown> | IterableDataset<unknown>,
+    // biome-ignore lint/suspicious/noExplicitAny: samples are what the data set returns
+    options: DataLoaderOptions & { readonly collate: (samples: any[]) => Batch },
+  ): Loader<Batch>;
+  new <Batch>(
+    dataset: Dataset<Promise<unknown>> | Dataset<unknown> | IterableDataset<unknown>,
+    options?: Uncollated,
+  ): Loader<Batch>;
+}
+
+export const DataLoader = Loader as DataLoaderConstructor;
