@@ -83,6 +83,7 @@ export function replay(
   forward.inputs.forEach((id, i) => {
     define(id, requireGrad(builder.input(forward.values[id]!), needsGrad[i]!));
   });
+  const read = new Set(forward.ops.flatMap(({ inputs }) => inputs));
   for (const op of forward.ops) {
     builder.at = op.at;
     builder.checkpointed = op.checkpoint;
@@ -97,10 +98,14 @@ export function replay(
         const inside = { ...(regions && { regions }), ...(call && { call }) };
         return builder.control(op.op, inputs, attrs, inside, metas);
       }
-      if (call)
-        return appendCall(builder, call, inputs, resultsOf(forward, op), differentiateRegion);
+      // The tape of a branch, loop or call has no other readers than its backward.
+      const hasBackward = read.has(op.outputs.at(-1)!);
+      if (call) {
+        const results = resultsOf(forward, op);
+        return appendCall(builder, call, inputs, results, differentiateRegion, hasBackward);
+      }
       return regions
-        ? appendControl(builder, op.op, inputs, regions, differentiateRegion)
+        ? appendControl(builder, op.op, inputs, regions, differentiateRegion, hasBackward)
         : deviceGuard(deviceOf(forward, op), () => bind(op.op, inputs, attrs));
     });
     if (op.op === aliasOp && op.attrs.leaf) requireGrad(outputs[0]!);

@@ -19,6 +19,7 @@ import { SiteCall } from './site-call.ts';
 /**
  * Appends a call with data-dependent shapes. If gradients are recorded and flow into it, its programs are
  * differentiated as they are made, and one node is recorded. Returns all results; the tape is the last.
+ * `keepsGradients`: an op of the program is the backward of the given call.
  */
 export function appendCall(
   builder: ProgramBuilder,
@@ -26,6 +27,7 @@ export function appendCall(
   inputs: readonly Tensor[],
   results: readonly TensorMeta[],
   differentiate: DifferentiateRegion,
+  keepsGradients = false,
 ): Tensor[] {
   const tape = contiguousMeta({ dtype: 'bool', shape: [0] }, inputs[0]!.device);
   const metas = [...results, tape];
@@ -34,7 +36,9 @@ export function appendCall(
   if (!gradEnabled() || !needs.includes(true)) {
     return builder.control(callOp, inputs, attrs, { call }, metas);
   }
-  const recorded = new RecordedCall(call, needs, differentiate);
+  const kept = keepsGradients && call instanceof RecordedCall ? call.needs : [];
+  const all = needs.map((each, i) => each || kept[i] === true);
+  const recorded = new RecordedCall(call, all, differentiate);
   const outputs = builder.control(callOp, inputs, attrs, { call: recorded }, metas);
   const joint = recorded.at(call.sample).joint!;
   const { gradOutputs } = joint;

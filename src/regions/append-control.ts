@@ -36,7 +36,8 @@ export type DifferentiateRegion = (
 
 /**
  * Appends `cond` or `while` to a program under construction. If gradients are recorded and flow into it, its
- * regions are differentiated and one node is recorded. Returns all results; the tape is the last.
+ * regions are differentiated and one node is recorded. Returns all results; the tape is the last. `keepsRegions`: an op
+ * of the program is the backward of the given regions, and finds their runs on the tape.
  */
 export function appendControl(
   builder: ProgramBuilder,
@@ -44,11 +45,14 @@ export function appendControl(
   inputs: readonly Tensor[],
   regions: readonly Region[],
   differentiate: DifferentiateRegion,
+  keepsRegions = false,
 ): Tensor[] {
   const plain = regions.map(({ program }): Region => ({ program, joint: null }));
   const metas = resultMetas(inputs[0]!, plain[plain.length - 1]!.program);
   const recorded = gradEnabled() && inputs.some((input) => input.requiresGrad);
-  if (!recorded) return builder.control(op, inputs, {}, { regions: plain }, metas);
+  if (!recorded) {
+    return builder.control(op, inputs, {}, { regions: keepsRegions ? regions : plain }, metas);
+  }
   const sameInputs = sameOperands(builder, op, inputs, plain);
   const { regions: joint, differentiable } = differentiated(
     op,
@@ -56,6 +60,7 @@ export function appendControl(
     regions,
     sameInputs,
     differentiate,
+    keepsRegions,
   );
   const outputs = builder.control(op, inputs, {}, { regions: joint }, metas);
   if (!differentiable.includes(true)) return outputs;
@@ -154,6 +159,8 @@ function resultMetas({ device }: Tensor, { values, outputs }: Program): TensorMe
 }
 
 interface Differentiated {
+  /** Whether gradients flow to each operand. */
+  readonly needs: readonly boolean[];
   readonly regions: readonly Region[];
   /** Whether each result except the tape can be differentiated. */
   readonly differentiable: readonly boolean[];
@@ -175,17 +182,24 @@ function differentiated(
   regions: readonly Region[],
   sameInputs: NonNullable<RegionOptions['sameInputs']>,
   differentiate: DifferentiateRegion,
+  keepsRegions: boolean,
 ): Differentiated {
-  const key = JSON.stringify([inputs.map((input) => input.requiresGrad), sameInputs]);
+  const needs = inputs.map((input) => input.requiresGrad);
+  const key = JSON.stringify([needs, sameInputs]);
   const last = regions.at(-1)!;
   const variants = known.get(last) ?? new Map<string, Differentiated>();
-  const earlier = variants.get(key);
+  // The user's own rules of custom functions, which no program repeats, may have led to further operands.
+  const isEnough = (own: Differentiated) =>
+    own.regions.at(-1) === last && needs.every((each, i) => !each || own.needs[i]);
+  const kept = keepsRegions ? [...variants.values()].find(isEnough) : undefined;
+  const earlier = kept ?? variants.get(key);
   if (earlier) return earlier;
   const form = op === condOp ? differentiateCond : differentiateWhile;
   const plain = regions.map(({ program }): Region => ({ program, joint: null }));
-  const made = form(inputs, plain, (program, needs, differentiable) =>
+  const own = form(inputs, plain, (program, needs, differentiable) =>
     differentiate(program, needs, differentiable, { continuesSums: true, sameInputs }),
   );
+  const made = { ...own, needs };
   variants.set(key, made);
   known.set(last, variants);
   known.set(made.regions.at(-1)!, variants);
@@ -201,7 +215,7 @@ function differentiateCond(
   inputs: readonly Tensor[],
   regions: readonly Region[],
   differentiate: DifferentiateRegion,
-): Differentiated {
+): Omit<Differentiated, 'needs'> {
   const needs = inputs.slice(1).map((input) => input.requiresGrad);
   const joints = regions.map(({ program }) => differentiate(program, needs, isFloating(program)));
   const flows = joints.map(({ gradOutputs, forwardOutputs }) =>
@@ -221,7 +235,7 @@ function differentiateWhile(
   inputs: readonly Tensor[],
   [test, body]: readonly Region[],
   differentiate: DifferentiateRegion,
-): Differentiated {
+): Omit<Differentiated, 'needs'> {
   invariant(test && body, 'a while op has two regions');
   const { program } = body;
   const needs = inputs.map((input) => input.requiresGrad);
