@@ -23,13 +23,13 @@ export type TraceEnd = ReturnType<typeof execute>;
 
 export interface Traced {
   readonly result: TraceResult;
-  /** True if numbers stayed in the program up to a graph break without deciding anything. */
+  /** Whether numbers stayed in the program up to a graph break without deciding anything. */
   readonly gainsNothing: boolean;
-  /** True if copies leave the program where eager execution has views of what remains. */
+  /** Whether copies leave the program where eager execution has views of memory that outlives it. */
   readonly leavesCopies: boolean;
 }
 
-/** Returns the result of a trace that has ended: what a call does under its guards. */
+/** Returns the result of a trace that has ended: what a call does if its guards hold. */
 export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): Traced {
   const { entryFrames } = tracer;
   const reconstruction = new Reconstruction(tracer);
@@ -69,7 +69,7 @@ export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): 
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
   };
-  // Leaves out the user's tensors: a trace must not keep them alive.
+  // Omits the user's tensors: a trace must not keep them alive.
   const places = inputs.map(({ source, tensor, list }) => ({ source, tensor, list }));
   const recorded = {
     result,
@@ -107,7 +107,7 @@ function outcomeOf(tracer: Tracer, end: TraceEnd, reconstruction: Reconstruction
   };
 }
 
-/** `own`: the guards that follow from the inputs alone. */
+/** `own`: the guards implied by the inputs alone. */
 function guardsOf({ guards, inherited, effects, inputs }: Tracer, own: readonly Guard[]): Guard[] {
   return [
     ...withoutImplied(guards),
@@ -128,7 +128,8 @@ function gainsNothing(
   { policy, hasRead }: GraphControl,
 ): boolean {
   if (policy !== 'possible' || !hasRead || outcome.kind !== 'break') return false;
-  // Eager execution may write to one of several tensors, but not to what may be any of them.
+  // Eager execution may write to one of several tensors, but the program can't write to a tensor that may be any of
+  // them.
   if (outcome.record.reason === 'in-place') return true;
   return !isDecision(outcome.record.reason) && !program.ops.some(({ regions }) => regions);
 }
@@ -138,9 +139,7 @@ function hasEffects({ builder, effects, random }: Tracer): boolean {
   return movesStream || builder.some(hasEffect) || effects.changes > 0 || effects.disposed.size > 0;
 }
 
-/**
- * Returns a result that runs no program: under these guards eager execution throws, and reports the error itself.
- */
+/** Returns a result that runs no program: eager execution throws under these guards, and reports the error itself. */
 export function refusedTrace(tracer: Tracer, { cause, perhaps }: RejectedEagerly): TraceResult {
   const { entryFrames } = tracer;
   const at = tracer.position();

@@ -19,7 +19,7 @@ interface Traced {
 type ArgumentSource = Extract<Source, { readonly kind: 'argument' }>;
 type ElementSource = Extract<Source, { readonly kind: 'property' }>;
 
-/** Returns whether the trace depends on individual elements of arrays whose tensors it takes as a whole. */
+/** Returns whether the trace depends on individual elements of arrays whose tensors are inputs as a list. */
 export function namesElements({ inputs, lists, tape, guards, effects }: Traced): boolean {
   const listed = inputs.filter(({ list }) => list);
   if (listed.length === 0) return false;
@@ -33,7 +33,7 @@ export function namesElements({ inputs, lists, tape, guards, effects }: Traced):
     lists.some(({ source }) => {
       return source.kind === 'restArguments' && source.frame === frame && index >= source.from;
     });
-  // No array is an element of one whose elements have the same keys as its own.
+  // True if no array is an element of another array whose elements have the same keys.
   const isImplied = (guard: Guard): boolean => {
     if (guard.kind !== 'distinct') return false;
     const [keys, ...more] = guard.sources.map((source) => keysOf.get(sourceKey(source)));
@@ -45,7 +45,7 @@ export function namesElements({ inputs, lists, tape, guards, effects }: Traced):
     isElement(source) ||
     (source.kind === 'argument' && isRest(source)) ||
     (owns(source, 'base') && isAt(source.base));
-  // Elements that are inputs of their own are the same ones in a longer array.
+  // Elements that are separate inputs are the same elements in a longer array.
   const alone = new Set(inputs.flatMap(({ list, source }) => (list ? [] : [sourceKey(source)])));
   const isAloneAt = (source: Source): boolean =>
     alone.has(sourceKey(source)) || (owns(source, 'base') && isAloneAt(source.base));

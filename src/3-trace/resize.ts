@@ -23,7 +23,7 @@ import { freedBelow, isDifferentiable } from './state/recorded-graph.ts';
 import { DoesNotFit, play, type TapeCall } from './state/tape.ts';
 import type { TensorList } from './variables/tensor-list.ts';
 
-/** The record of a trace that is needed to replay it for other sizes; it contains no user objects. */
+/** The parts of a trace that are needed to replay it for other sizes, without user objects. */
 interface Recorded {
   readonly result: TraceResult;
   readonly inputs: readonly TraceInput[];
@@ -37,11 +37,11 @@ interface Recorded {
   readonly ownGuards: readonly Guard[];
 }
 
-/** Returns null if the trace holds for its own sizes only. */
+/** Returns null if the trace is valid for its own sizes only. */
 export function resizedOf(recorded: Recorded): Resized | null {
   const { sizes, inputs, result, ownGuards } = recorded;
   if (sizes.fixed || !sizes.vary) return null;
-  // Other sizes may be valid for an op that rejected these.
+  // Other sizes may be valid for the op that rejected these.
   if (result.outcome.kind === 'break' && result.outcome.record.reason === 'op-error') return null;
   const lasting = result.guards.filter((guard) => !ownGuards.includes(guard));
   if (namesElements({ ...recorded, guards: lasting, effects: result.effects })) return null;
@@ -58,7 +58,7 @@ export function resizedOf(recorded: Recorded): Resized | null {
   };
 }
 
-/** True if the guard must be computed again for each set of sizes. */
+/** Whether the guard must be computed again for each set of sizes. */
 function dependsOnSizes(guard: Guard): boolean {
   return guard.kind === 'number' && hasResultSize(guard.expr);
 }
@@ -129,7 +129,7 @@ function withSizes(
 
 interface InputsNow {
   readonly inputs: readonly TraceInput[];
-  /** Those that are the tensors of each array. */
+  /** The inputs that are the tensors of each array. */
   readonly members: ReadonlyMap<OuterTensors, readonly TraceInput[]>;
 }
 
@@ -162,7 +162,7 @@ function inputsNow(
   return { inputs: all, members };
 }
 
-/** Returns the grad mode of the calls that the trace is for; undefined if it holds for any mode. */
+/** Returns the grad mode that the trace is for; undefined for any mode. */
 function gradModeOf({ guards }: TraceResult): boolean | undefined {
   const mode = guards.find((guard) => guard.kind === 'gradMode');
   return mode?.kind === 'gradMode' ? mode.enabled : undefined;
@@ -183,7 +183,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
     return found.get(held.tensor)!;
   };
   const builder = new ProgramBuilder(capture, { replay: true });
-  // A size read that was rolled back at a break can't be resolved: guards that need it hold for no other sizes.
+  // A size read that was rolled back at a break can't be resolved: guards that need it are invalid for other sizes.
   const sizeOf = ({ tensor, dim }: SizeRead) => {
     const there = found.get(tensor);
     return there ? sizeIn(there, dim) : Number.NaN;
@@ -210,7 +210,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
       );
     const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
     const surroundings = { builder, capture, outside: () => [], tape: [] };
-    // A file may be written in another grad mode than that of the calls.
+    // A file may be written in another grad mode than its calls run in.
     withGradMode(gradModeOf(result), () =>
       withRandomSource(stream, () => {
         play(tape, { found, number, lists, surroundings });

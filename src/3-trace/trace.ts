@@ -16,7 +16,7 @@ import { Tracer } from './state/tracer.ts';
 import type { CodeOf } from './variables/code-of.ts';
 
 interface TraceOptions extends ControlLimits {
-  /** The numbers that earlier calls had at this point. */
+  /** Numbers that earlier calls had at this point. */
   readonly history: NumberHistory;
   /** Numbers that come out of a graph break are no longer guarded by value, because they kept changing. */
   readonly numbersAreVolatile?: boolean;
@@ -54,8 +54,8 @@ export function trace(
 }
 
 /**
- * Traces with lists and unions, whose decisions may multiply. Returns null if the function needs too many paths, or
- * if copies leave the program.
+ * Traces with lists and unions, whose decisions may multiply. Returns null if the function needs too many paths, or if
+ * copies leave the program.
  */
 function traceAsOne(
   entryFrames: readonly Frame[],
@@ -87,10 +87,7 @@ function endsWithDecision({ outcome }: TraceResult): boolean {
   return outcome.kind === 'break' && isDecision(outcome.record.reason);
 }
 
-/**
- * Traces repeatedly until no restart is requested: a restart records what the trace should have known at its
- * start.
- */
+/** Traces until no restart is requested; each restart records what the trace should have known at its start. */
 function traceUntilSettled(
   entryFrames: readonly Frame[],
   codeOf: CodeOf,

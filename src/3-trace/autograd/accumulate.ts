@@ -32,12 +32,12 @@ export function accumulate(
   gradient: Tensor,
   options: Accumulation,
 ): void {
-  // A tensor captured by a branch or loop has a history outside, where it is not a leaf.
+  // A tensor captured by a branch or loop may have a history in the surrounding program, where it is not a leaf.
   if (t.control.depth > 0 && !leaf.source && !(leaf.traced && isMadeInside(t, leaf.traced))) {
     const what = 'the gradient of a tensor is assigned';
     if (!leaf.traced || !t.control.endsWith(t.frames[0]!))
       throw new GraphBreak('object-write', what);
-    // The gradient lives until the function returns, so the caller must not get the leaf.
+    // The gradient lives until the function returns, so the caller must not receive the leaf.
     t.autograd.watched.set(leaf.traced, siteOf(t, what));
   }
   const earlier = resolved(readTensorProperty(t, leaf, 'grad'));
@@ -64,7 +64,7 @@ export function accumulate(
   writeTensorGrad(t, leaf, t.result(sum));
 }
 
-/** Returns a gradient with memory of its own, as in eager execution, because `.grad` is written in place later. */
+/** Returns a gradient with memory of its own, as in eager execution, because `.grad` may be written in place later. */
 function ownMemory(t: Tracer, gradient: Tensor, { first, createGraph }: Accumulation): Tensor {
   const root = t.builder.rootOf(gradient);
   const whole = t.perform<boolean>([gradient], ([part], builder) => {
@@ -72,7 +72,7 @@ function ownMemory(t: Tracer, gradient: Tensor, { first, createGraph }: Accumula
     const isAll = sizeOf(tensor.shape) === builder.sizeOf(builder.rootOf(tensor));
     return isAll && isContiguousMeta(tensor) && !builder.isHandedThrough(tensor);
   });
-  // Writing to the gradient must not overwrite values that a recorded backward has saved.
+  // Writing to the gradient must not overwrite values that a recorded backward saved.
   if (whole && root >= first && !createGraph && !t.gradients.has(root)) {
     t.gradients.add(root);
     return gradient;

@@ -103,8 +103,8 @@ function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
   return (array ? arrayElements(t, array) : [inputs]).map((element) => {
     const input = expectTensor(element, 'backward');
     const tensor = t.use(input);
-    // An outer op result has a pre-existing graph, which the walk rejects. For other tensors, the recorded graph
-    // tells whether they are results.
+    // An outer op result has a pre-existing graph, which the walk rejects. The recorded graph tells whether other
+    // tensors are results.
     if (!input.source && tensor.requiresGrad) traceRetainGrad(t, input);
     return tensor;
   });

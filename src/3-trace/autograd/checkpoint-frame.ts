@@ -29,7 +29,7 @@ export function frameAround(t: Tracer): CheckpointFrame | null {
 interface CheckpointedCall {
   readonly body: Variable;
   readonly inputs: readonly Variable[];
-  /** The call of `checkpoint` around this one. */
+  /** The enclosing call of `checkpoint`. */
   readonly outer: CheckpointFrame | null;
 }
 
@@ -38,28 +38,31 @@ type Input =
   | { readonly constant: Variable };
 
 /**
- * A checkpointed call. Eager backward reruns the body on the current values of its tensors. If the body writes to
- * none that existed before, its values are the same both times, unless its tensors have changed since: then eager
- * execution throws or computes something else, so the call must run eagerly. Otherwise the body is traced again.
+ * A checkpointed call. Eager backward reruns the body on the current values of its tensors. If the body writes to no
+ * pre-existing tensor, it computes the same values both times, unless its tensors changed in between: then eager
+ * execution throws or computes something else, so the call must run eagerly. If it does write to one, backward traces
+ * the body again.
  */
 export class CheckpointFrame {
   readonly #t: Tracer;
   readonly #call: CheckpointedCall;
   readonly #inputs: readonly Input[];
   readonly #outermost: CheckpointFrame;
-  /** Moves the random numbers back to those of the first run. */
+  /** Resets the random numbers to those of the first run. */
   readonly #drawAgain: () => void;
   readonly #switches: number;
   readonly #versions: (() => boolean)[];
   /** The specs of the saved values, in order; null for leaves, which nodes keep themselves. */
   readonly #specs: (TensorSpec | null)[] = [];
-  /** The values that the second run of the body has saved. */
+  /** The values that the second run of the body saved. */
   #rerun: readonly (SavedValue | null)[] | null = null;
-  /** True if the body has saved a value that no backward inside the graph has read yet. */
+  /** Whether the body saved a value that no backward inside the graph has read yet. */
   #isAwaited = false;
-  /** True if backward traces the body again. That of the outermost call holds for those inside. */
+  /** Whether backward traces the body again. The outermost call's value applies to the calls inside. */
   #reruns = false;
-  /** The ops of the first run, and the changes of the traced state until they were compared with those of a rerun. */
+  /**
+   * The ops of the first run, and the number of changes to the traced state when they were last compared with a rerun.
+   */
   #done: {
     readonly ops: readonly ProgramOp[];
     readonly in: ProgramBuilder;
@@ -94,8 +97,8 @@ export class CheckpointFrame {
   }
 
   /**
-   * Called for a body without effects, with the values that it reads without receiving them as arguments: requires
-   * that they are as they were when backward reads what the body has saved.
+   * Called for a body without effects, with the values that it reads without receiving them as arguments: requires that
+   * they are unchanged when backward reads what the body saved.
    */
   expectUnchanged(values: readonly ValueId[], ops: readonly ProgramOp[]): void {
     const { builder, autograd, journal } = this.#t;
@@ -117,13 +120,13 @@ export class CheckpointFrame {
   }
 
   /**
-   * Throws if backward, which may follow, would run the body on other tensors, numbers or functions than the first
-   * run: an object or variable that it reads has changed. Whether it has is found by tracing the body once more.
+   * Throws if a later backward would run the body on other tensors, numbers or functions than the first run, because an
+   * object or variable that it reads has changed. Traces the body once more to find out.
    */
   expectSameWork(): void {
     const { journal, builder } = this.#t;
     const done = this.#done;
-    // Values of a branch or loop exist there alone.
+    // Values of a branch or loop exist only there.
     if (!this.#isAwaited || !done || done.in !== builder || done.changes === journal.changes)
       return;
     const isSame = this.#doesSame(done.ops);
@@ -148,7 +151,7 @@ export class CheckpointFrame {
     return isSame;
   }
 
-  /** Defers values that ops of the body save. A leaf is saved and checked on its own. */
+  /** Defers values that ops of the body save. A leaf is saved and checked separately. */
   #defer(value: Tensor): Deferred | null {
     if (!value.traced) return null;
     if (value.requiresGrad && value.isLeaf) {
@@ -181,7 +184,7 @@ export class CheckpointFrame {
     return this.#rerun[index]!;
   }
 
-  /** Traces the body again, as eager backward runs it again, and returns the values it saves. */
+  /** Traces the body again, as eager backward reruns it, and returns the values that it saves. */
   #traceAgain(): (SavedValue | null)[] {
     const t = this.#t;
     const specs = this.#specs;
@@ -243,7 +246,7 @@ function changeOf(version: () => number): () => boolean {
   return () => version() !== before;
 }
 
-/** Rolls back an attempt that is complete. */
+/** Thrown to roll back a completed attempt. */
 class Traced extends Error {}
 
 const changed = () => changedInPlace('checkpoint', 'a tensor that its function reads');

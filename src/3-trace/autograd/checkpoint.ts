@@ -10,9 +10,9 @@ import { CheckpointFrame, frameAround } from './checkpoint-frame.ts';
 import { siteOf } from './hooks.ts';
 
 /**
- * Traces the body and marks its ops. Which results backward recomputes is decided when the program gets its
- * backward (`recomputeCheckpoints`). If the body writes to tensors that it didn't create, such as running
- * statistics, a backward inside the trace traces it again, as eager backward runs it again.
+ * Traces the body and marks its ops. Which results backward recomputes is decided when the program gets its backward
+ * (`recomputeCheckpoints`). If the body writes to tensors that it didn't create, such as running statistics, a backward
+ * inside the trace traces it again, as eager backward reruns it.
  */
 export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[]): Variable {
   if (!body) throw new GraphBreak('throw', 'checkpoint() without arguments');
@@ -43,7 +43,7 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
   });
 }
 
-/** Returns the tensors of a result: a tensor, or an array or plain object that the body has created of tensors. */
+/** Returns the tensors of a result: a tensor, or an array or plain object of tensors that the body created. */
 function resultsIn(output: Variable): readonly TensorVariable[] {
   const given = specialized(output);
   if (given.kind === 'tensor') return [given];
@@ -59,13 +59,13 @@ function resultsIn(output: Variable): readonly TensorVariable[] {
   );
 }
 
-/** Only this trace knows what backward writes: if the caller asks for the gradient, the call runs natively. */
+/** Only this trace knows what backward writes: if the caller requests the gradient, the call runs natively. */
 function rerunInBackward(
   t: Tracer,
   frame: CheckpointFrame,
   results: readonly TensorVariable[],
 ): void {
-  // Where backward is must be known, and where the writes of the second run are.
+  // The positions of backward and of the second run's writes must be known.
   if (t.isInRegion) throw hasEffects();
   const nodes = results.flatMap((result) => t.use(result).gradEdge?.node ?? []);
   if (nodes.length === 0) return;

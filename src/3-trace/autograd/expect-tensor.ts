@@ -1,7 +1,7 @@
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { TensorVariable, Variable } from '../variables/variable.ts';
 
-/** Returns the tensor that an autograd function is called with. Eager execution rejects anything else. */
+/** Returns the tensor passed to an autograd function. Eager execution rejects anything else. */
 export function expectTensor(variable: Variable | undefined, use: string): TensorVariable {
   if (variable?.kind === 'tensor') return variable;
   if (variable?.kind === 'dynamic') {

@@ -49,7 +49,7 @@ export function watched<T>(
 type OnFreed = (nodes: readonly GradNode[]) => void;
 
 /**
- * Watches nodes that a branch or loop frees: the caller can't differentiate a graph that only one path has freed.
+ * Watches nodes that a branch or loop frees: the caller can't differentiate a graph that is freed only on some paths.
  */
 export function watchFreed(t: Tracer): OnFreed {
   if (!t.isInRegion) return () => {};
@@ -97,8 +97,8 @@ export function follow(
 }
 
 /**
- * A branch delivers the gradients of its operands together, where eager execution calls hooks in the order of the
- * ops on the path. If several leaves with hooks are among them, restarts the trace without the branch, if possible.
+ * A branch delivers the gradients of its operands together, where eager execution calls hooks in the order of the ops
+ * on the path. If several of these leaves have hooks, restarts the trace without the branch, if possible.
  */
 function keepHookOrder(t: Tracer, roots: readonly Tensor[], hooked: ReadonlySet<Tensor>): void {
   if (hooked.size < 2 || t.control.isInLoop) return;

@@ -26,7 +26,7 @@ import {
 import { expectTensor } from './expect-tensor.ts';
 import { expectPresent } from './optional-gradient.ts';
 
-/** `remove` of the handle of a hook that was registered in the trace; only the tracer performs it. */
+/** `remove` of the handle of a hook registered in the trace; only the tracer performs it. */
 export function removeHook(): void {
   throw new InvariantError('the handle of a hook has left its graph');
 }
@@ -101,14 +101,14 @@ function inside(t: Tracer, receiver: Variable, use: string) {
   return { variable, tensor: t.use(variable) };
 }
 
-/** Returns the call in progress. Breaks the graph if an earlier trace found that the call must run natively. */
+/** Returns the current call. Breaks the graph if an earlier trace found that the call must run natively. */
 export function siteOf(t: Tracer, why: string): Site {
   const { closure, pc } = t.top;
   if (t.control.plans.breaksAt(closure.code, pc)) throw new GraphBreak('framework-call', why);
   return { code: closure.code, pc };
 }
 
-/** Requires that no gradient which the caller may request flows through nodes that only this trace knows about. */
+/** Requires that no gradient which the caller may request flows through nodes known only to this trace. */
 export function expectKnown(t: Tracer, outputs: readonly Tensor[], made: Iterable<Variable>): void {
   const { watched, handles } = t.autograd;
   for (const variable of handles.size > 0 ? made : []) {
@@ -124,7 +124,7 @@ export function expectKnown(t: Tracer, outputs: readonly Tensor[], made: Iterabl
       breakAtSite(t, place);
       leadsToLeaf ||= isLeaf(place);
     }
-    // The output has been overwritten completely: only this trace knows that it had a history before.
+    // The output was overwritten completely: only this trace knows that it had a history before.
     if (!leadsToLeaf) for (const place of watched.keys()) breakAtSite(t, place);
   }
 }

@@ -47,7 +47,7 @@ export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Var
   }
   if (tensor.requiresGrad === value) return receiver;
   expectOneName(t, receiver);
-  // Eager execution rejects op results, which can't be frozen.
+  // Eager execution rejects op results, whose `requiresGrad` can't be cleared.
   if (!tensor.isLeaf) asEagerly(() => requireGrad(tensor, value));
   if (receiver.source) switchOuter(t, receiver, value);
   else t.replace(receiver, value ? alias(t, tensor, 'own') : alias(t, tensor));
@@ -70,7 +70,7 @@ function beginInside(
     );
   }
   if (tensor.requiresGrad === value) return receiver;
-  // Eager execution rejects op results, which can't be frozen.
+  // Eager execution rejects op results, whose `requiresGrad` can't be cleared.
   if (!tensor.isLeaf) asEagerly(() => requireGrad(tensor, value));
   const leaf = alias(t, tensor, value ? 'own' : null);
   if (value) t.autograd.leavesInside.set(leaf, t.position());
@@ -100,7 +100,7 @@ function switchOuter(t: Tracer, variable: TensorVariable, value: boolean): void 
   t.effects.setRequiresGrad(actual, variable.source!, value);
 }
 
-/** Returns another graph value for the same memory, which is a leaf if requested for. */
+/** Returns another graph value for the same memory, as a leaf if requested. */
 export function alias(t: Tracer, tensor: Tensor, leaf: 'own' | 'outer' | null = null): Tensor {
   return asEagerly(() =>
     t.perform<Tensor>([tensor], ([x]) => {

@@ -22,9 +22,7 @@ export function gradientVariable(t: Tracer, gradient: Tensor): Variable {
   return chosenBy(t, index, [known(null), t.result(value)], why);
 }
 
-/**
- * Returns the gradient of an input that must have one. If a run has none, it throws the error of eager execution.
- */
+/** Returns the gradient of an input that must have one. A run without it throws the error of eager execution. */
 export function neededGradient(t: Tracer, gradient: Tensor): Variable {
   if (!isOptional(t, gradient)) return t.result(gradient);
   const [there, value] = look(t, gradient);
@@ -33,7 +31,7 @@ export function neededGradient(t: Tracer, gradient: Tensor): Variable {
 }
 
 /**
- * Breaks the graph before user code gets an optional gradient: eager execution runs that code only if the gradient
+ * Breaks the graph before user code receives an optional gradient: eager execution runs that code only if the gradient
  * exists.
  */
 export function expectPresent(t: Tracer, gradient: Tensor): void {
@@ -46,7 +44,7 @@ function isOptional(t: Tracer, gradient: Tensor): boolean {
   return t.perform<boolean>([gradient], ([part], builder) => builder.isOptional(part as Tensor));
 }
 
-/** Returns whether the gradient exists, and its value if it does. */
+/** Returns whether the gradient exists, and its value. */
 function look(t: Tracer, gradient: Tensor): readonly [Tensor, Tensor] {
   return t.perform<readonly [Tensor, Tensor]>([gradient], ([part]) =>
     noGrad(() => [bind1(isThere, [part as Tensor]), bind1(fillMissing, [part as Tensor])]),

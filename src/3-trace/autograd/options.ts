@@ -20,8 +20,8 @@ export function seedOf(t: Tracer, variable: Variable): Tensor | null {
 }
 
 /**
- * Returns the flags that are set; the rest have eager execution's defaults. `others`: further option names.
- * Invalid options are left to eager execution.
+ * Returns the flags that are set; the rest have eager execution's defaults. `others`: other option names. Invalid
+ * options are left to eager execution.
  */
 export function flagsOf<F extends string>(
   t: Tracer,

@@ -8,13 +8,13 @@ const none: ReadonlySet<string> = new Set();
 
 /**
  * Whether two lists of ops compute the same from the same operands. The second list may read aliases of the first
- * one's operands, and may number its own values differently. Ops that can't be compared are taken to differ.
+ * list's operands, and may number its own values differently. Ops that can't be compared count as different.
  */
 export function doSameWork(first: readonly ProgramOp[], second: readonly ProgramOp[]): boolean {
   return matches(first, second, new Map());
 }
 
-/** `names`: the values of the first list, by those of the second one that equal them. */
+/** `names`: maps values of the second list to equal values of the first. */
 function matches(
   first: readonly ProgramOp[],
   second: readonly ProgramOp[],
@@ -42,7 +42,7 @@ function isSameOp(a: ProgramOp, b: ProgramOp, nameOf: (id: ValueId) => ValueId):
   return sameAttrs(comparable(a), comparable(b), none) && hasSameRegions(a, b);
 }
 
-/** Returns the attributes with a text for each computed number: a table has one id for each. */
+/** Returns the attributes with each computed number as text: a table has one id for each. */
 function comparable({ attrs }: ProgramOp): Attrs {
   const given = Object.entries(attrs);
   if (!given.some(([, value]) => isSymbolic(value))) return attrs;

@@ -134,7 +134,7 @@ const takesSizes: ReadonlySet<unknown> = new Set<unknown>(
     .filter((fn) => fn !== undefined),
 );
 
-/** All traced functions, in an order that is the same in every process. */
+/** All traced functions, in the same order in every process. */
 export function tracedFunctions(): Iterable<unknown> {
   return [...traced, ...reads, ...creators, ...draws];
 }
@@ -148,7 +148,7 @@ export function isTensorFunction(fn: unknown): boolean {
   return traced.has(fn) || reads.has(fn);
 }
 
-/** These share the given seeds, but return no operand. */
+/** Functions whose results may share memory with the seeds, but never are an operand. */
 const differentiations: ReadonlySet<unknown> = new Set<unknown>([
   Tensor.prototype.backward,
   backward,
@@ -156,7 +156,7 @@ const differentiations: ReadonlySet<unknown> = new Set<unknown>([
 ]);
 
 /**
- * Returns whether only the caller holds the operands after a call of `fn`. A tensor that the call returns is new
+ * Returns whether only the caller references the operands after a call of `fn`. A tensor that the call returns is new
  * or an operand.
  */
 export function keepsNoOperand(fn: unknown): boolean {
@@ -242,7 +242,7 @@ function breakingAtRecordedWrites<T>(t: Tracer, written: Variable | undefined, b
   }
 }
 
-/** Returns the result of a call, as a leaf if its options contain `requiresGrad: true`. */
+/** Returns the result of a call; it is a leaf if the options contain `requiresGrad: true`. */
 function begun(t: Tracer, result: Variable): Variable {
   const isLeaf = result.kind === 'tensor' && result.traced !== null && beginsLeaf(result.traced);
   return isLeaf ? traceRequiresGrad(t, result, []) : result;
@@ -275,7 +275,7 @@ function opened(t: Tracer, given: Variable): Variable {
   return { kind: 'newObject', entries: new Map(entries) };
 }
 
-/** Returns the value that is passed to the API: traced tensors, and plain data that the trace then depends on. */
+/** Returns the value to pass to the API: traced tensors, or plain data, on which the trace then depends. */
 function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray: boolean): unknown {
   const variable = specialized(given);
   if (variable.kind === 'tensor') return t.use(variable);
@@ -313,7 +313,7 @@ function variableOf(t: Tracer, value: unknown): Variable {
   throw new GraphBreak('framework-call', 'the result is neither a tensor nor plain data');
 }
 
-/** `isTensor(value)`. Guarded, since another call may pass a value of another type. */
+/** `isTensor(value)`, guarded, since another call may pass a value of another type. */
 function asTensorTest(t: Tracer, value: Variable = undefinedVariable): Variable {
   if (isPrimitiveVariable(specialized(value))) {
     guardPrimitive(t, value);

@@ -15,7 +15,7 @@ import { known, type Variable } from '../variables/variable.ts';
 import { type Body, integer, onKnownArray, place } from './arrays.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
 
-/** Excludes comparisons that only the program can make, which `polyfills/array-likes.ts` handles. */
+/** Excludes comparisons that only the program can make, which the polyfills in `array-likes.ts` handle. */
 function onNumbersKnown(body: Body): Builtin {
   return (t, receiver, args) =>
     comparesScalars(t, receiver, args) ? undefined : onKnownArray(body)(t, receiver, args);

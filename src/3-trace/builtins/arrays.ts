@@ -84,7 +84,7 @@ export function place(
   return index < 0 ? Math.max(length + index, 0) : Math.min(index, length);
 }
 
-/** Arrays that are being joined: an array nested in itself contributes no text. */
+/** Arrays that are currently joined: an array nested in itself contributes no text. */
 const joining = new WeakSet<object>();
 
 function join(t: Tracer, array: ArrayVariable, [separator]: readonly Variable[]): Variable {
@@ -190,7 +190,7 @@ const maxGuarded = 256;
 
 const typedLength = accessorOf(Uint8Array.prototype, 'length')!.get;
 
-/** Whether it is such an array. Its length is read only if no getter of the user's would run. */
+/** Whether the value is such an array. Its length is read only if that runs no getter of the user. */
 export function isSmallArray(value: object): boolean {
   if (isProxy(value)) return false;
   if (Array.isArray(value)) return value.length <= maxGuarded;
@@ -227,7 +227,7 @@ const iteratedDirectly: ReadonlySet<Variable['kind']> = new Set([
   'generator',
 ]);
 
-/** Returns `ToLength` of a constant size, for arrays that are created whole in the trace. */
+/** Returns `ToLength` of a constant size, for arrays that are created as a whole in the trace. */
 function lengthIn(t: Tracer, size: Variable): number {
   const length = Math.trunc(Number(constantOf(t, size))) || 0;
   if (length > 2 ** 16) throw new GraphBreak('native-call', `an array of length ${length} is made`);

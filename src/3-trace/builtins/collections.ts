@@ -80,7 +80,7 @@ function isWeakRef(value: object): boolean {
   }
 }
 
-/** `ref.deref()`: the target is alive in the job that created the reference or asked for it. */
+/** `ref.deref()`: in the job that created the reference or called `deref()`, the target is alive. */
 const deref: Builtin = (t, receiver) => {
   if (receiver.kind === 'object') {
     const { source: base, value } = receiver;

@@ -18,7 +18,7 @@ export function concat(t: Tracer, receiver: Variable, args: readonly Variable[])
   return extendedByParts(t, all) ?? newArray(partsOf(t, all).flat());
 }
 
-/** The result of concatenating with an array that has another length in other calls. */
+/** The result of concatenating with an array whose length differs in other calls. */
 function extendedByParts(t: Tracer, parts: readonly Variable[]): Variable | undefined {
   const at = parts.findIndex((part) => part.kind === 'newArray' && part.extended);
   const varying = parts[Math.max(at, 0)]!;
@@ -51,7 +51,7 @@ function isSpreadSpecially(t: Tracer, part: Variable): boolean {
   return part.kind === 'object' && (!Array.isArray(part.value) || key in part.value);
 }
 
-/** Concatenates parts of which some have a data-dependent length. */
+/** Concatenates parts, some of which have a data-dependent length. */
 function concatLists(t: Tracer, parts: readonly Variable[]): Variable {
   const result = newArray([]);
   for (const part of parts) {

@@ -296,7 +296,7 @@ function newCollection(
   return made;
 }
 
-/** Creates a WeakRef. Its target lives as long as the run; natively, until the end of the job. */
+/** Creates a WeakRef. Its target lives as long as the run; natively, it lives until the end of the job. */
 function newWeakRef(t: Tracer, target: Variable): NewCollectionVariable {
   expectHeldWeakly(t, 'WeakRef', target);
   const made: NewCollectionVariable = {

@@ -42,7 +42,7 @@ type Outer = ObjectVariable | FunctionVariable;
 const isOuter = (variable: Variable): variable is Outer =>
   (variable.kind === 'object' || variable.kind === 'function') && !isProxy(variable.value);
 
-/** Returns the result of a query about a pre-existing object, which is guarded if the trace depends on it. */
+/** Returns the result of a query about a pre-existing object, guarded if the trace depends on it. */
 function askOuter(t: Tracer, object: Outer, query: Query, key?: Key): Variable {
   if (t.effects.isWritten(object.value)) {
     throw new GraphBreak('native-call', `${query} of an object that was changed before`);
@@ -127,7 +127,7 @@ export function defineByDescriptor(
 }
 
 /**
- * `Reflect.defineProperty(object, key, descriptor)`: returns null, or the engine's message if the object refuses the
+ * `Reflect.defineProperty(object, key, descriptor)`: returns null, or the engine's message if the object rejects the
  * definition.
  */
 export function tryToDefine(
@@ -179,8 +179,8 @@ function expectComparable(one: Variable, other: Variable, key: Key): void {
 }
 
 /**
- * Returns the engine's message if an object refuses to define a property that it has and that is not configurable, or
- * a new one where it is not extensible; otherwise null. The engine decides, about an object with the same attributes.
+ * Returns the engine's message if the object rejects the definition, because its property is not configurable or
+ * because a new one can't be added; otherwise null. The engine decides that for an object with the same attributes.
  */
 function refusalOf(
   before: Attributes | undefined,
@@ -226,7 +226,7 @@ interface Fields {
   readonly set?: Variable | null;
 }
 
-/** Reads the fields in the language's order, since they may be getters. */
+/** Reads the fields in the order of the specification, since they may be getters. */
 function fieldsOf(t: Tracer, descriptor: Variable): Fields {
   const fields: Record<string, unknown> = {};
   const has = (name: string) => constantOf(t, hasProperty(t, descriptor, name, false)) === true;

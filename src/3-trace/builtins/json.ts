@@ -32,10 +32,10 @@ function parsedVariable(t: Tracer, value: unknown): Variable {
   return object;
 }
 
-/** Engines that keep the source of parsed primitives (V8 since Node 22) pass it to the reviver, third. */
+/** V8 since Node 22 passes the source of parsed primitives to the reviver, as its third argument. */
 const passesSource = 'rawJSON' in JSON;
 
-/** Whether the reviver is a function that sees nothing but key and value. */
+/** Whether the reviver is a function that reads nothing but key and value. */
 export function readsKeyAndValue(t: Tracer, reviver: Variable | undefined): boolean {
   if (!reviver || !isCallable(reviver)) return false;
   if (!passesSource) return true;

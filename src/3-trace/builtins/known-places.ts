@@ -33,8 +33,8 @@ const counting = new Map<unknown, readonly Counted[]>([
 ]);
 
 /**
- * Returns the arguments with known positions and counts, for an array of known length. Throws UnionMet for a
- * device scalar: the call is traced for each value that it may have.
+ * Returns the arguments with known positions and counts, for an array of known length. Throws UnionMet for a device
+ * scalar: the call is then traced for each possible value.
  */
 export function withKnownPlaces(
   t: Tracer,
@@ -68,7 +68,7 @@ function limited(
   const x = asNumber(t, number);
   const tensor = t.runApi(() => noGrad(() => within(x, what, length)));
   const made = { kind: 'scalar', type: 'number', tensor } as const;
-  // The scalar is valid only in the branch or loop that requested it.
+  // The scalar is valid only in the branch or loop that computed it.
   t.journal.note(() => known.delete(key));
   known.set(key, made);
   return made;
@@ -81,5 +81,5 @@ function within(x: Tensor, what: 'place' | 'count', length: number): Tensor {
   return clamp(place, 0, length);
 }
 
-/** Clamped numbers by original: paths that depend on one number meet the same union. */
+/** Clamped numbers by original: paths that depend on one number see the same union. */
 const limits = new WeakMap<DeviceScalar, Map<string, DeviceScalar>>();

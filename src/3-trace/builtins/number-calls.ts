@@ -11,8 +11,8 @@ import type { DeviceScalar, Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
 
 /**
- * Adds the call to the program in a branch or loop, if its number decides something there, or if an earlier call
- * is already part of the program. Otherwise each run makes the call before or after the program.
+ * Adds the call to the program if it is in a branch or loop, if its number decides something there, or if an earlier
+ * call is already in the program. Otherwise each run makes the call before or after the program.
  */
 function call(t: Tracer, fn: NumberCall): Variable {
   const { builder, control, journal, top } = t;

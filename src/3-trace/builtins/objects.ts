@@ -43,7 +43,7 @@ import {
 
 type Body = (t: Tracer, object: Variable, args: readonly Variable[]) => Variable | undefined;
 
-/** Takes the first argument, which must not be null or undefined. */
+/** Passes on the first argument, which must not be null or undefined. */
 function onObject(body: Body): Builtin {
   return (t, _receiver, [given = undefinedVariable, ...rest]) => {
     const object = specialized(given);
@@ -54,7 +54,7 @@ function onObject(body: Body): Builtin {
   };
 }
 
-/** Takes the first argument if it isn't a primitive, since `Object` and `Reflect` treat primitives differently. */
+/** Passes on the first argument unless it is a primitive, which `Object` and `Reflect` treat differently. */
 function onObjectOnly(body: Body): Builtin {
   return (t, _receiver, [given = undefinedVariable, ...rest]) => {
     const object = specialized(given);
@@ -126,7 +126,7 @@ const create: Builtin = (t, _receiver, [prototype = nothing, descriptors = nothi
   return isPlain ? made : defineProperties(t, made, [descriptors]);
 };
 
-/** Returns key and value of an entry, as `new Map()` and `Object.fromEntries()` expect it. */
+/** Returns key and value of an entry for `new Map()` and `Object.fromEntries()`. */
 export function entryOf(t: Tracer, item: Variable): readonly [key: Variable, value: Variable] {
   if (isPrimitiveVariable(specialized(item))) {
     const value = constantOf(t, item);
@@ -209,13 +209,13 @@ export const asObject: Builtin = (t, _receiver, [value = nothing]) => {
 
 const proto = Object.getOwnPropertyDescriptor(Object.prototype, '__proto__')!;
 
-/** Returns true for success, as functions of `Reflect` do. */
+/** Returns true for success, like functions of `Reflect`. */
 const worked =
   (body: Body): Body =>
   (t, object, args) =>
     body(t, object, args) && known(true);
 
-/** `Reflect.setPrototypeOf(object, prototype)`: a fixed object has its prototype or refuses another. */
+/** `Reflect.setPrototypeOf(object, prototype)`: a non-extensible object accepts only the prototype that it has. */
 const triesToSetPrototype: Body = (t, object, args) => {
   const above = specialized(args[0] ?? nothing);
   const isPossible = isObjectVariable(above) || (above.kind === 'constant' && above.value === null);
@@ -311,7 +311,7 @@ export const objectBuiltins: BuiltinTable = [
   [
     Reflect.set,
     onObjectOnly((t, object, [key = nothing, value = nothing, receiver]) => {
-      // With a receiver, a failed assignment would have to return false instead of throwing.
+      // With a receiver, a failed assignment would return false instead of throwing.
       if (receiver) return undefined;
       return withPropertyKey(t, key, (name) => {
         if (isFixed(t, object, name, 'write')) return known(false);

@@ -1,6 +1,6 @@
 /**
- * Host functions that take callbacks: traced through an equivalent JavaScript function, by its bytecode. A graph
- * break in a callback can therefore stop in the middle of the function.
+ * Host functions that take callbacks, traced through the bytecode of an equivalent JavaScript function. A graph break
+ * in a callback can therefore stop in the middle of the function.
  */
 
 import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
@@ -360,7 +360,7 @@ function isRanked(t: Tracer, receiver: Variable): boolean {
   return !isRatherList(t, arrayLength(t, asArray(t, receiver)!));
 }
 
-/** Protocols that a polyfill's body looks up, although the native function doesn't. */
+/** Protocols that a polyfill's body looks up although the native function doesn't. */
 const lookedUp = new Map<unknown, readonly Protocol[]>([
   [arrays.filter, ['callback', 'list']],
   [arrays.flatMap, ['callback', 'list']],

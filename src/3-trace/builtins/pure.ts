@@ -8,8 +8,8 @@ interface Signature {
   /** The maximum number of arguments that are used. */
   readonly arity: number;
   /**
-   * The treatment of objects: converted to a primitive with this hint; `false` as the result, since the type
-   * differs; or not traced.
+   * How objects are treated: converted to a primitive with this hint; `false` as the result, since the type differs; or
+   * not traced.
    */
   readonly objects: Hint | 'false' | 'untraced';
   /** True for methods of primitives. */
@@ -32,7 +32,7 @@ function rows(functions: readonly unknown[], objects: Signature['objects'], arit
   });
 }
 
-/** Methods of a primitive type. Object arguments are untraced, since a user-defined method may do the work. */
+/** Methods of a primitive type. Calls with object arguments are not traced, since user-defined methods may run. */
 function methods(prototype: object, except: readonly string[] = []): Row[] {
   const signature = { arity: Infinity, objects: 'untraced', isMethod: true } as const;
   return functionsOf(prototype, ['constructor', ...except]).map((fn) => [fn, signature]);

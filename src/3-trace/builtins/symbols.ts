@@ -25,7 +25,7 @@ const symbolItself: Builtin = (t, receiver) => {
   return typeof value === 'symbol' ? known(value) : undefined;
 };
 
-/** `Symbol(description)`: unique, and a different symbol in each run. */
+/** `Symbol(description)`: a new symbol in each run. */
 const newSymbol: Builtin = (t, _receiver, [given = undefinedVariable]) => {
   if (t.isInRegion || !isPrimitiveVariable(given)) return undefined;
   const text = isUndefined(t, given) ? undefined : constantOf(t, joinedText(t, [given]));

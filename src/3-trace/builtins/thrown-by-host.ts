@@ -1,6 +1,4 @@
-/**
- * Native functions that aren't traced for these operands, but throw for them: the error is thrown into user code.
- */
+/** Native functions that aren't traced for these operands, but throw for them: user code receives the error. */
 
 import { isPlainArray, isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -37,8 +35,8 @@ const constructors: readonly unknown[] = [
 ];
 
 /**
- * Functions that are never called while tracing. The remaining ones have no side effect on plain data, whether
- * they throw or not: no callback, no promise, no random number.
+ * Functions that are never called while tracing. The others have no side effect on plain data, whether they throw or
+ * not: no callback, no promise, no random number.
  */
 const excluded: ReadonlySet<unknown> = new Set<unknown>([
   Math.random,
@@ -104,8 +102,7 @@ const changing: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Throws the error for changing a frozen array, whose message doesn't depend on the array's elements or the
- * arguments.
+ * Throws the error for changing a frozen array; its message doesn't depend on the array's elements or the arguments.
  */
 function raiseOfFrozen(
   t: Tracer,
@@ -152,7 +149,7 @@ export function raiseWhatConstructorThrows(
   });
 }
 
-/** Runs `body` on copies of the operands. Unless it throws, the guards that this added are rolled back. */
+/** Runs `body` on copies of the operands. If it doesn't throw, rolls back the guards that this added. */
 function trial(
   t: Tracer,
   operands: readonly Variable[],
@@ -177,8 +174,8 @@ function trial(
 const maxDepth = 3;
 
 /**
- * Returns whether a function can't distinguish a copy of the own enumerable properties from the operand. Excludes
- * lengths that take long to fill.
+ * Returns whether a function can't distinguish a copy of the own enumerable properties from the operand. Excludes long
+ * arrays.
  */
 function isCopied(t: Tracer, given: Variable, depth = 0): boolean {
   const variable = specialized(given);

@@ -1,4 +1,4 @@
-/** Copies of views that leave the branch or loop body that made them. */
+/** Copies of views that leave the branch or loop body that created them. */
 
 import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import { whileOp } from '../../../runtime/program/control-ops.ts';
@@ -9,8 +9,8 @@ import { finishedRegion } from '../state/region-builder.ts';
 import { type CopiedViews, isCopied, type ProgramAround } from './plans/copied-views.ts';
 
 /**
- * Notes the results of a branch or loop that may be copies, and what they are copies of. Throws a graph break if an
- * iteration writes to what an earlier one has copied, or to the copy.
+ * Records the results of a branch or loop that may be copies, and their originals. Throws a graph break if an iteration
+ * writes to what an earlier one copied, or to the copy.
  */
 export function followRegions(
   copied: CopiedViews,
@@ -39,7 +39,9 @@ export function followRegions(
   }
 }
 
-/** Indices of the outputs that may be copies; those of a loop body are the inputs of the next iteration. */
+/**
+ * Returns the indices of the outputs that may be copies; outputs of a loop body are the inputs of the next iteration.
+ */
 function copiesLeft(copied: CopiedViews, program: Program, isLoop: boolean): Set<number> {
   const { region } = finishedRegion(program);
   const left = new Set<number>();

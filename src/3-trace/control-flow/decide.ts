@@ -33,7 +33,7 @@ const maxNesting = 64;
  */
 const maxTails = 8;
 
-/** Reads whose values stay in the program if data-dependent decisions do. */
+/** Reads whose results stay in the program if data-dependent decisions do. */
 const readers = new OwnMap<unknown, (t: Tracer, x: TensorVariable) => Variable | undefined>([
   [Tensor.prototype.itemSync, readScalar],
   [Tensor.prototype.toArraySync, readArray],
@@ -100,16 +100,14 @@ export function decide(
 }
 
 /**
- * Returns whether the paths of a decision may stay separate to the end. In a loop, they merge by the end of the
+ * Returns whether the paths of a decision may stay separate to the end. In a loop, paths merge at the end of the
  * iteration.
  */
 function mayBeLeft(t: Tracer): boolean {
   return t.control.policy === 'always' && !t.control.isInLoop && t.control.tails < maxTails;
 }
 
-/**
- * The end of the path that is being traced: the return of the captured function, or the merge with other paths.
- */
+/** The end of the path being traced: the return of the captured function, or the merge with other paths. */
 interface Tail {
   readonly frame: TraceFrame;
   readonly depth: number;
@@ -117,7 +115,7 @@ interface Tail {
   readonly isWhole: boolean;
 }
 
-/** Returns the end of the current path; null if a call made from inside an instruction lies in between. */
+/** Returns the end of the current path; null if a call made inside an instruction lies in between. */
 function tailOf(t: Tracer): Tail | null {
   if (t.control.tails === maxTails) {
     const what = `a gradient of a gradient goes through more than ${maxTails} branches inside one another`;
@@ -252,9 +250,7 @@ function expectFewPaths(t: Tracer, frame: TraceFrame): void {
   throw new GraphBreak(why.reason, `${why.detail}; ${followed}`);
 }
 
-/**
- * Continues at the end of what was traced. Returns the pc; a return or the end of the current path is recorded.
- */
+/** Continues at the end of the traced part. Returns the pc; a return or the end of the current path is recorded. */
 export function settle(t: Tracer, frame: TraceFrame, end: PathEnd): Pc {
   const [target] = end.targets;
   if (end.targets.length === 1 && target !== undefined) {
@@ -274,7 +270,7 @@ export function settle(t: Tracer, frame: TraceFrame, end: PathEnd): Pc {
 function dispatch(t: Tracer, frame: TraceFrame, end: PathEnd): PathEnd {
   const [first, ...others] = end.targets as [Target, ...Target[]];
   const stops = new Set(t.control.stopsIn(frame));
-  // A path at a stop waits there. If only one path remains, there is nothing to merge.
+  // A path that reaches a stop waits there. If only one path remains, there is nothing to merge.
   const open = end.targets.filter((target) => target === 'return' || !stops.has(target));
   const merge = open.length > 1 ? commonMerge(structureOf(frame.closure.code), open) : undefined;
   if (merge !== undefined) stops.add(merge);

@@ -37,14 +37,14 @@ import { check } from './numbers/check.ts';
 import { constantTensor, scalarBinary } from './numbers/scalars.ts';
 
 /**
- * The maximum length for ranking. Longer arrays are sorted by loops of the program if they can be lists, whose
+ * The maximum length for ranking. Longer arrays are sorted by loops of the program if they can be lists, since such a
  * program doesn't grow with the length.
  */
 const mostRanked = 16;
 
 /**
- * Returns whether an array of this length should be a list. In a loop of the program, the length may change in
- * every iteration.
+ * Returns whether an array of this length is better a list. In a loop of the program, the length may change in every
+ * iteration.
  */
 export function isRatherList({ control }: Tracer, length: number): boolean {
   return control.listsGrow && (control.isInLoop || length > mostRanked);
@@ -63,7 +63,7 @@ export function sortByRanks(t: Tracer, frame: TraceFrame): void {
   const { plans } = t.control;
   const pc = (caller.pc - 1) as Pc;
   if (!isRatherList(t, arrayLength(t, array))) plans.sortAt(caller.closure.code, pc, 'ranked');
-  // Looking for a run first has fewer paths.
+  // Searching for a run first creates fewer paths.
   else if (fewestWithRun() > 2) plans.sortAt(caller.closure.code, pc, 'inserted after a run');
 }
 
@@ -79,7 +79,9 @@ export function orderOf(_items: readonly unknown[], _compare: unknown): readonly
 
 const orderVariable: FunctionVariable = { kind: 'function', value: orderOf, source: null };
 
-/** Returns the arguments of a sort and what else its polyfill takes; undefined for the polyfill of another function. */
+/**
+ * Returns the arguments of a sort and its polyfill's extra arguments; undefined for the polyfill of another function.
+ */
 export function sortArguments(
   t: Tracer,
   body: unknown,
@@ -88,7 +90,7 @@ export function sortArguments(
   if (body === sortByRank) return [compare, orderVariable];
   if (body !== insertionSort) return undefined;
   const { closure, pc } = t.top;
-  // V8's own `toSorted`, whose polyfill calls `sort`, looks for a run in every array.
+  // V8's native `toSorted` searches for a run in every array; its polyfill calls `sort`.
   const findsRun =
     isPolyfill(closure.code) || t.control.plans.sortOf(closure.code, pc) === 'inserted after a run';
   return [compare, known(findsRun ? 2 : fewestWithRun())];

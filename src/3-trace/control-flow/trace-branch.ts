@@ -98,7 +98,7 @@ export function isRead(
     return isIt && isReadAt(code, targets, register as Reg);
   });
   if (isInRegister || iteration.kind === 'iteratorRecord') return isInRegister;
-  // User code may refer to the value from elsewhere: an object, a closure or a caller.
+  // User code may reach the value in other ways: through an object, a closure or a caller.
   const pcs = targets.filter((target) => target !== 'return');
   return reachedFrom(t, frame, pcs, value).found.has(iteration);
 }

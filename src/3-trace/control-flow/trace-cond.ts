@@ -91,9 +91,8 @@ function traceCondAs(
 }
 
 /**
- * Returns whether the code has a `catch` or `finally` around the decision. If an op rejects its operands,
- * everything becomes one program nevertheless: a run that gets there ends without effects, and the call runs
- * natively.
+ * Returns whether the code has a `catch` or `finally` around the decision. False if an op rejects its operands: a run
+ * that gets there ends without effects, and the call runs natively.
  */
 function mayBeCaught(t: Tracer, error: unknown): boolean {
   if (!isProtected(t)) return false;
@@ -172,7 +171,7 @@ function changedLocations(
     }
     changed.push([location, values]);
   }
-  // Structures that all paths have come first. Keys are put in order once all of them exist.
+  // Structures that exist on all paths come first. Keys are ordered once all of them exist.
   const rank = ([{ agreed }, values]: [Location, Values]) =>
     agreed ? 2 : values.includes(null) ? 1 : 0;
   return changed.sort((a, b) => rank(a) - rank(b));

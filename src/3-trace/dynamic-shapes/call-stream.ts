@@ -3,7 +3,7 @@ import { full } from '../../../runtime/ops/movement/create.ts';
 import { PlacedOffset, type RandomSource, type RandomState } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** Thrown if a call draws random numbers unexpectedly. */
+/** Thrown if a call unexpectedly draws random numbers. */
 export class DrawsNumbers extends Error {
   override readonly name = 'DrawsNumbers';
 }
@@ -15,8 +15,8 @@ const notCounted = (): never => {
 export const drawsNothing: RandomSource = { take: notCounted, state: notCounted, goTo: notCounted };
 
 /**
- * The random stream inside a call, which starts at the program's position before the call. The count of drawn
- * numbers follows from the shapes of the run; the call returns it to the surrounding program as a result.
+ * The random stream inside a call, which starts at the program's position before the call. The count of drawn numbers
+ * follows from the run's shapes; the call returns it to the surrounding program as a result.
  */
 export class CallStream implements RandomSource {
   readonly #start: PlacedOffset;

@@ -50,7 +50,7 @@ export function trialsOf(
     } catch (error) {
       made.set(key, null);
       if (error instanceof DrawsNumbers) throw error;
-      // With other sizes it may read none, such as those of a mask whose elements are all set to one value.
+      // With other sizes the call may not read data, for example if all elements of a mask are equal.
       if (error instanceof ShapeDependsOnData) throw error;
       if (error instanceof NotDynamic) throw refused(error.message);
       refusals.push(error);

@@ -1,4 +1,4 @@
-/** Counting functions by ops, whose number of counts a program computes. */
+/** Counting functions in terms of ops; the program computes the number of counts. */
 
 import { oneHot } from '../../../runtime/ops/advanced-indexing/embedding.ts';
 import { cast } from '../../../runtime/ops/core/cast.ts';
@@ -45,7 +45,10 @@ export function oneHotInOps(indices: Tensor): Tensor {
   return oneHot(indices, classes);
 }
 
-/** `histc` over the range of the data, which for integers may be one that their dtype does not hold: they are read. */
+/**
+ * `histc` over the range of the data. Its bounds are read, since for integers the dtype may not be able to represent
+ * them.
+ */
 export function histcInOps(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   const { dtype } = x;
   if (!dtypes[dtype].floating) return histc(x, bins, min, max);
@@ -58,7 +61,7 @@ export function histcInOps(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   const low = where(isPoint, sub(least, 1), least);
   const high = where(isPoint, add(most, 1), most);
   const perUnit = cast(div(number(bins), sub(high, low)), dtype);
-  // As `histc` does with numbers.
+  // Rounds the bounds as `histc` does with numbers.
   const [from, to] = [cast(low, dtype), cast(high, dtype)];
   const isOutside = logicalOr(logicalOr(gt(from, flat), gt(flat, to)), isnan(flat));
   const place = floor(mul(sub(flat, from), perUnit));

@@ -1,6 +1,6 @@
 /**
- * Functions whose results have sizes that they read from tensors, such as `nonzero` and `bincount`, as two calls of a
- * program: the first computes the sizes, the second has them as numbers.
+ * Functions whose result sizes are read from tensors, such as `nonzero` and `bincount`, as two calls of a program: the
+ * first computes the sizes, the second receives them as numbers.
  */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
@@ -18,8 +18,8 @@ import { uniqueInOps } from './unique.ts';
 type Callable = (...args: never[]) => unknown;
 
 /**
- * Functions that read data otherwise than by the places of nonzero elements, by name. They take their tensor as an
- * argument, also if they are methods.
+ * Functions, by name, that read data other than the positions of nonzero elements. They receive their tensor as an
+ * argument, even if they are methods.
  */
 const inOps: ReadonlyMap<string, Callable> = new Map<string, Callable>([
   ['bincount', bincountInOps],
@@ -30,21 +30,21 @@ const inOps: ReadonlyMap<string, Callable> = new Map<string, Callable>([
   ['unique', uniqueInOps],
 ]);
 
-/** Functions that read values for their results, but not for the sizes of these. */
+/** Functions that read values for their results, but not for the results' sizes. */
 const sizesKnown: ReadonlySet<string> = new Set(['histc']);
 
-/** The sizes that a call has found: numbers; for nonzero elements, their places and their number. */
+/** The sizes computed by a call: numbers; for nonzero elements, their positions and count. */
 type Found = readonly (Tensor | number)[];
 
-/** Returns whether the function's sizes are known, so that `withSizes` needs nothing. */
+/** Returns whether the function's sizes are known, so that `withSizes` needs no other call. */
 export function hasKnownSizes({ name }: Callable): boolean {
   return sizesKnown.has(name);
 }
 
 /**
  * Returns a function that computes the sizes that `withSizes` needs. Its first call, a trial, shows which sizes those
- * are. Later calls end at the last of them: ops after it would reject the placeholders of its positions. Values that a
- * call doesn't read for its shapes are zero. `bounded`: called with a lower bound of the sizes.
+ * are. Later calls end at the last size: ops after it would reject the placeholder positions. Values that a call
+ * doesn't read for its shapes are zero. `bounded`: called with a lower bound of the sizes.
  */
 export function computingSizes(fn: Callable, bounded: (least: number) => void): Callable {
   const call = callOf(fn);
@@ -65,7 +65,7 @@ export function computingSizes(fn: Callable, bounded: (least: number) => void): 
     try {
       withSizeSource(sizes, () => findingNonzero(find, () => call(this, args)));
     } catch (error) {
-      // With one place of each mask it may fail where it doesn't with the right ones.
+      // With placeholder positions for each mask, it may fail where it doesn't with the right ones.
       if (found.length === 0 && !(error instanceof SizesComputed)) throw error;
     }
     all ??= found;
@@ -74,7 +74,7 @@ export function computingSizes(fn: Callable, bounded: (least: number) => void): 
   });
 }
 
-/** Returns a function that takes what `computingSizes` has found, before the arguments of `fn`. */
+/** Returns a function that takes the results of `computingSizes` before the arguments of `fn`. */
 export function withSizes(fn: Callable): Callable {
   const call = callOf(fn);
   return named(fn, function computed(this: unknown, found: Found, ...args: never[]) {

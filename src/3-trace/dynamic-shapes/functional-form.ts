@@ -6,8 +6,8 @@ import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
 type Callable = (...args: never[]) => unknown;
 
 /**
- * Returns a method with the result of one that writes in place. It is the method without `_` where that exists, takes
- * the arguments, and keeps the tensor's shape and dtype; otherwise a clone is written.
+ * Returns a method that computes the result of an in-place method: the method without `_` if it exists, accepts the
+ * arguments, and keeps the tensor's shape and dtype; otherwise the in-place method on a clone.
  */
 export function functionalForm(fn: Callable) {
   const functional = tensorMethods.traced.find(({ name }) => name === fn.name.slice(0, -1));
@@ -18,7 +18,7 @@ export function functionalForm(fn: Callable) {
   return Object.defineProperty(written, 'name', { value: fn.name });
 }
 
-/** Returns undefined for arguments that the method refuses, so that the error names the method that writes. */
+/** Returns undefined for arguments that the method rejects, so that the error names the in-place method. */
 function resultOf(functional: Callable, target: Tensor, args: never[]): Tensor | undefined {
   try {
     return Reflect.apply(functional, target, args) as Tensor;

@@ -1,4 +1,4 @@
-/** The nonzero elements of a mask by ops: where they are, and how many. */
+/** The nonzero elements of a mask in terms of ops: their positions and count. */
 
 import { floorDivide, remainder } from '../../../runtime/ops/arithmetic/division.ts';
 import { cast } from '../../../runtime/ops/core/cast.ts';
@@ -15,7 +15,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
 const int32 = { dtype: 'int32' } as const;
 
-/** Returns the row-major places of nonzero elements, followed by anything else, and their count. */
+/** Returns the row-major positions of nonzero elements, followed by arbitrary values, and their count. */
 export function nonzeroPlaces(mask: Tensor) {
   const length = mask.numel();
   const test = reshape(cast(mask, 'bool'), [length]);
@@ -26,7 +26,7 @@ export function nonzeroPlaces(mask: Tensor) {
   return { places: narrow(places, 0, 0, length), count: cast(sum(ones), 'float64') };
 }
 
-/** Returns the coordinates of places in a tensor: int32 [rank, count]. */
+/** Returns the coordinates of positions in a tensor: int32 [rank, count]. */
 export function coordinatesOf({ shape }: Tensor, places: Tensor): Tensor {
   if (shape.length === 0) return zeros([0, places.numel()], int32);
   let rest = places;

@@ -16,7 +16,7 @@ import { sizeFrom } from './size-source.ts';
 
 const int32 = { dtype: 'int32' } as const;
 
-/** `repeatInterleave` by counts that a program computes. */
+/** `repeatInterleave` by counts that the program computes. */
 export function repeatInterleaveInOps(x: Tensor, repeats: Tensor, dim?: number): Tensor {
   const { source, at } = entriesOf(x, dim);
   expectCountPerEntry(repeats.numel(), source, at);
@@ -43,7 +43,7 @@ function totalOf(counts: Tensor): Tensor {
   return where(all(isValid), sum(counts), -1);
 }
 
-/** Returns each index as often as its count says: the number of entries that end before. */
+/** Returns each index as often as its count: the number of entries that end before. */
 function repeated(counts: Tensor, total: number): Tensor {
   const ends = cumsum(counts, 0);
   const marks = indexAdd(zeros([total + 1], int32), 0, ends, ones(ends.shape, int32));

@@ -2,8 +2,8 @@ import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
 /**
- * Returns sizes, given how a program computes them; throws SizesComputed where they are only computed. `least`: a lower
- * bound of all of them.
+ * Returns sizes, given how a program computes them; throws SizesComputed if they are only to be computed. `least`: a
+ * lower bound of all of them.
  */
 export type SizeSource = (compute: () => readonly Tensor[], least: number) => readonly number[];
 
@@ -24,13 +24,13 @@ export function withSizeSource<T>(source: SizeSource, body: () => T): T {
   }
 }
 
-/** Returns the sizes that `compute` returns as float64 scalars: numbers that the program has read from them. */
+/** Returns the sizes that `compute` returns as float64 scalars: numbers that the program read from them. */
 export function sizesFrom(compute: () => readonly Tensor[], least = 0): readonly number[] {
   invariant(current, 'sizes are read in a call that computes them');
   return current(compute, least);
 }
 
-/** Returns one size, which is at least `least`. */
+/** Returns a single size, which is at least `least`. */
 export function sizeFrom(compute: () => Tensor, least = 0): number {
   return sizesFrom(() => [compute()], least)[0]!;
 }

@@ -45,8 +45,7 @@ export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
   readonly call: (operands: readonly CallOperand[]) => unknown;
   readonly gradMode: boolean;
   /**
-   * The random stream before a call that draws numbers: the operands that hold its state, and the count drawn
-   * since.
+   * The random stream before a call that draws numbers: the operands that contain its state, and the count drawn since.
    */
   readonly stream: { readonly operands: readonly number[]; readonly drawn: number } | null;
   readonly device: Device;
@@ -63,7 +62,7 @@ export interface TriedCall {
   readonly isView: boolean;
 }
 
-/** Thrown if a call has no program, whatever its shapes are. */
+/** Thrown if a call has no program for any shapes. */
 export class NotDynamic extends Error {
   override readonly name = 'NotDynamic';
 }
@@ -72,7 +71,7 @@ const noOther = (): never => {
   throw new NotDynamic('takes a tensor that is not one of its operands');
 };
 
-/** Calls the function for these shapes, which are those of a sample run, and throws what it throws. */
+/** Calls the function with the shapes of a sample run, and throws what it throws. */
 export function tryCall(traced: TracedCall, given: readonly GivenOperand[]): TriedCall {
   const { builder, operands } = beginCall(traced, given, noOther);
   const made = withInterceptor(builder, () =>
@@ -89,7 +88,7 @@ function hasView(results: readonly Tensor[], builder: ProgramBuilder): boolean {
   return results.some((result) => builder.isInput(builder.rootOf(result)));
 }
 
-/** Calls the function, whose ops are appended to the program under construction. */
+/** Calls the function and appends its ops to the program under construction. */
 function appended(
   { call, gradMode, stream, device, at }: TracedCall,
   operands: readonly CallOperand[],

@@ -14,7 +14,7 @@ import { cumsum } from '../../../runtime/ops/reduce/scans.ts';
 import { dtypes } from '../../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** `unique` by ops: the first of each run of equal values in their order. */
+/** `unique` in terms of ops: the first value of each run of equal values, in sorted order. */
 export function uniqueInOps(x: Tensor, options: UniqueOptions = {}): Tensor[] {
   const { returnInverse = false, returnCounts = false } = options;
   return noGrad(() => {
@@ -29,7 +29,7 @@ export function uniqueInOps(x: Tensor, options: UniqueOptions = {}): Tensor[] {
     const none = zeros([length], { dtype: 'int32' });
     const inverse = () => reshape(scatter(none, 0, order, place), x.shape);
     return [
-      // The value of both zeros is 0.
+      // Adding 0 turns −0 into 0.
       isFloat ? add(distinct, 0) : distinct,
       ...(returnInverse ? [inverse()] : []),
       ...(returnCounts

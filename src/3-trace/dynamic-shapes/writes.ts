@@ -1,4 +1,4 @@
-/** Writes in place by calls with data-dependent shapes: their results are computed, then written. */
+/** In-place writes by calls with data-dependent shapes: their results are computed, then written. */
 
 import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
 import { sameSpec } from '../../../runtime/device/tensor-meta.ts';
@@ -16,7 +16,7 @@ import { functionalForm } from './functional-form.ts';
 
 type Callable = (...args: never[]) => unknown;
 
-/** Calls the function; if it writes in place to its receiver, a form that does not, whose result is then written. */
+/** Calls the function; if it writes to its receiver in place, calls its functional form and writes the result. */
 export function written(
   t: Tracer,
   fn: Callable,
@@ -48,7 +48,7 @@ function replaceBy(t: Tracer, fn: Callable, target: UnbackedTensor, result: Vari
   return Object.assign(target, { tensor: result.tensor, isWritten: true });
 }
 
-/** Breaks the graph if the memory may have another name, or if a gradient needs what is overwritten. */
+/** Breaks the graph if the memory may have another name, or if a gradient needs the overwritten data. */
 function expectOnly(t: Tracer, fn: Callable, { tensor }: UnbackedTensor): void {
   if ((t.isInRegion && !isMadeInside(t, tensor)) || !t.control.copied.isOnly(tensor)) {
     throw refused(
@@ -70,10 +70,10 @@ function expectWritable(t: Tracer, fn: Callable, target: TensorVariable): void {
   t.control.copied.expectNone(t.surroundings, tensor);
 }
 
-/** The gradient of a call reads the tensor that is overwritten. */
+/** Thrown if the gradient of a call reads the overwritten tensor. */
 class ReadsTarget extends Error {}
 
-/** Computes the result from a copy of the tensor if its gradient reads that, as eager execution does. */
+/** Computes the result from a copy of the tensor if its gradient reads the tensor, as eager execution does. */
 function overwriteBy(
   t: Tracer,
   fn: Callable,

@@ -18,7 +18,7 @@ import type { Journal } from './journal.ts';
 import { asVariable, lastKeysIn } from './last-keys.ts';
 import { ObjectsMet } from './objects-met.ts';
 
-/** A property that the trace has written. */
+/** A property that the trace wrote. */
 export interface Write {
   readonly object: Source;
   readonly key: string | symbol;
@@ -43,7 +43,7 @@ export interface OuterArray {
   whole: boolean;
 }
 
-/** A pre-existing Map or Set whose entries the trace has all taken over. */
+/** A pre-existing Map or Set all of whose entries the trace represents. */
 export interface TakenCollection {
   readonly source: Source;
   /** The collection's future content. */
@@ -63,13 +63,13 @@ export interface Disposal {
   readonly source: Source | null;
   readonly when: Variable | null;
   /**
-   * Whether a check precedes it, or a kernel whose rejection the code may catch: where it fails, the code may go
-   * another way and not dispose of the tensor.
+   * Whether a check precedes it, or a kernel whose rejection the code may catch: if that fails, the code may take
+   * another path and not dispose the tensor.
    */
   readonly afterCheck: boolean;
 }
 
-/** A change of a Map or Set that is made after the run. */
+/** A change of a Map or Set, made after the run. */
 export interface CollectionChange {
   readonly object: object;
   readonly collection: Source;
@@ -79,9 +79,8 @@ export interface CollectionChange {
 }
 
 /**
- * The traced code's changes of pre-existing objects. They happen in the run, which writes the last value of each
- * property after the graph. Objects are distinguished by identity, so that a write through one path is visible
- * through another.
+ * The traced code's changes to pre-existing objects. They are made after the graph has run, with the last value of each
+ * property. Objects are distinguished by identity, so that a write through one path is visible through another.
  */
 export class EffectLog {
   readonly #writes = new OwnMap<object, Map<string | symbol, Write>>();
@@ -92,7 +91,7 @@ export class EffectLog {
   readonly #journal: Journal;
   /** Number of changes so far, including changes that were rolled back. */
   changes = 0;
-  /** Assigned variables around functions, which module namespaces expose as properties. */
+  /** Assigned variables that functions capture, which module namespaces expose as properties. */
   readonly variables = new OwnSet<VariablePlace>();
   /** In program order. */
   readonly collectionChanges: CollectionChange[] = [];
@@ -105,19 +104,17 @@ export class EffectLog {
   readonly kept = new Map<Tensor, Source>();
   /** Kept tensors of data-dependent shape. This field and the next may keep too much if a path isn't taken. */
   readonly keptOpen = new WeakSet<Tensor>();
-  /** True if kept tensors have become elements of arrays of any length, which are then kept as a whole. */
+  /** Whether kept tensors have become elements of arrays of any length, which are then kept as a whole. */
   keepsElements = false;
 
-  /** Outer tensors whose `requiresGrad` has been changed. */
+  /** Outer tensors whose `requiresGrad` was changed. */
   readonly switched = new Map<Tensor, { readonly source: Source; readonly value: boolean }>();
 
   constructor(journal: Journal) {
     this.#journal = journal;
   }
 
-  /**
-   * Returns the value that the trace has written, `absent` included. Must be called for every read of a property.
-   */
+  /** Returns the value that the trace wrote, `absent` included. Must be called for every read of a property. */
   written(object: object, source: Source, key: string | symbol): Variable | undefined {
     this.met.touch(object, source, key);
     return this.#writes.get(object)?.get(key)?.value;
@@ -203,7 +200,7 @@ export class EffectLog {
     return keys.some((key) => typeof key === 'symbol');
   }
 
-  /** Returns whether the object was changed at all. */
+  /** Returns whether the object was changed in any way. */
   isWritten(object: object): boolean {
     return (
       this.#writes.has(object) ||
@@ -213,7 +210,7 @@ export class EffectLog {
     );
   }
 
-  /** Iterates over the values that the trace has put into the object, `absent` for those it has deleted. */
+  /** Iterates over the values that the trace put into the object, `absent` for deleted ones. */
   *putInto(object: object): Generator<Variable> {
     for (const { value } of this.#writes.get(object)?.values() ?? []) yield value;
     yield* this.#arrays.get(object)?.content.elements ?? [];
@@ -243,7 +240,7 @@ export class EffectLog {
     return this.#arrays.get(object);
   }
 
-  /** Returns the record of an array that is about to be changed as a whole. */
+  /** Returns the record of an array that will be changed as a whole. */
   changeArray(outer: ObjectVariable): OuterArray {
     const { value, source } = outer;
     this.changes++;
@@ -290,7 +287,7 @@ export class EffectLog {
     return this.#collections.values();
   }
 
-  /** Replaces the Map or Set by `content`, which includes its earlier changes. */
+  /** Replaces the content of the Map or Set by `content`, which includes its earlier changes. */
   takeCollection({ value, source }: ObjectVariable, content: NewCollectionVariable): void {
     this.changes++;
     this.met.change(value, source);

@@ -1,6 +1,6 @@
 import { OwnMap, OwnSet } from '../../vm/language/primordials.ts';
 
-/** Rolls back the changes that a trace has made to its own state, latest first. */
+/** Rolls back the changes that a trace made to its own state, latest first. */
 export class Journal {
   readonly #undos: (() => void)[] = [];
   /** The start of each attempt in progress. */
@@ -33,18 +33,18 @@ export class Journal {
     this.noteInput(undo);
   }
 
-  /** Records that an object was made, whose changes `leavesAlone` doesn't count. */
+  /** Records that an object was created; `leavesAlone` ignores its changes. */
   made<T extends object>(object: T): T {
     this.#fresh?.add(object);
     return object;
   }
 
-  /** The number of changes so far, including those that were undone. */
+  /** The number of changes so far, including changes that were rolled back. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Runs `body`, and returns whether it has changed nothing that existed before, except for some objects. */
+  /** Runs `body`, and returns whether it changed no pre-existing object, except for some objects. */
   leavesAlone(body: () => void, except: Iterable<object> = []): boolean {
     const [before, outer] = [this.#changes, this.#fresh];
     this.#fresh = new OwnSet();
@@ -57,7 +57,7 @@ export class Journal {
     }
   }
 
-  /** Notes that a tensor has become an input, which the code being traced can't observe. */
+  /** Records that a tensor has become an input, which the traced code can't observe. */
   noteInput(undo: () => void): void {
     if (this.#marks.length > 0) this.#undos.push(undo);
   }

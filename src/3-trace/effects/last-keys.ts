@@ -19,8 +19,8 @@ export function lastKeysIn(order: Variable): LastKeys | undefined {
 }
 
 /**
- * Merges the paths' orders. Returns undefined if they conflict, or if a pre-existing key moves to the end on some
- * paths but stays in place on others.
+ * Merges the paths' orders. Returns undefined if they conflict, or if a pre-existing key moves to the end only on some
+ * paths.
  */
 export function agreedLastKeys(orders: readonly Variable[], object: object): Variable | undefined {
   const all = orders.map(lastKeysIn);

@@ -8,14 +8,14 @@ const content = Symbol('content');
 type Key = string | symbol;
 
 /**
- * The pre-existing objects that the trace has accessed, with the paths that led to them. If an object is changed,
- * its aliasing matters: were it different in a later call, a write through one path might or might not be visible
- * through another.
+ * The pre-existing objects that the trace has accessed, with the paths that led to them. If an object is changed, its
+ * aliasing matters: if that differed in a later call, a write through one path might or might not be visible through
+ * another.
  */
 export class ObjectsMet {
   /** For each key, the objects on which it was read or written, with every path to them. */
   readonly #touched = new Map<Key, OwnMap<object, Set<Source>>>();
-  /** Arrays of which elements were read that are counted from the end, with every path to them. */
+  /** Arrays from which elements counted from the end were read, with every path to them. */
   readonly #ends = new OwnMap<object, Set<Source>>();
   readonly #changed = new Map<Key, OwnSet<object>>();
 

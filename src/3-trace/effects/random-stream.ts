@@ -5,7 +5,7 @@ import type { DeviceScalar, Variable } from '../variables/variable.ts';
 
 /** The random number stream as the program sees it (`control-flow/numbers/random-stream.ts`). */
 export interface RandomStream extends RandomSource {
-  /** The furthest offset so far, if it is known while tracing: the stream's position after a run. */
+  /** The furthest position so far, if known while tracing: the stream's position after a run. */
   readonly count: number;
   /** The stream's position as graph values. */
   readonly placed: PlacedOffset;
@@ -13,9 +13,9 @@ export interface RandomStream extends RandomSource {
   position: Variable;
   /** The seed as a graph value, if a branch or loop may set it: `position` then counts from the start of its stream. */
   seedValue: DeviceScalar | null;
-  /** Returns a function that moves the stream back to where it is now. */
+  /** Returns a function that moves the stream back to its current position. */
   mark(): () => void;
-  /** Returns a function that puts everything back, as if nothing had been drawn since. */
+  /** Returns a function that restores the current state, as if nothing had been drawn since. */
   checkpoint(): () => void;
   /** Records that an op has drawn a data-dependent count of numbers. */
   moveBy(count: Tensor): void;

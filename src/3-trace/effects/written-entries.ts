@@ -6,7 +6,7 @@ export interface WrittenEntries {
   readonly written: Map<unknown, WrittenEntry | null>;
   /** All entries, once their number or order matters. */
   all: Map<unknown, CollectionEntry> | null;
-  /** Inserted keys, as in a collection created in the trace. */
+  /** Inserted keys, as for collections created in the trace. */
   readonly putIn: unknown[];
   /** Keys that were written or deleted. */
   readonly keys: Variable[];

@@ -16,8 +16,8 @@ export function setCell(t: Tracer, cell: CellVariable, value: Variable): void {
 }
 
 /**
- * Writes an element of `arguments`. One that was not passed becomes a property, which no parameter shares and the
- * length doesn't count; returns false where that isn't supported.
+ * Writes an element of `arguments`. An element that was not passed becomes a property, which no parameter shares and
+ * the length doesn't count; returns false where that isn't supported.
  */
 export function setArgument(
   t: Tracer,

@@ -1,4 +1,4 @@
-/** Keys of Maps and Sets: which keys are equal, and what is guarded about it. */
+/** Keys of Maps and Sets: which keys are equal, and which guards that needs. */
 
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { Source } from '../../guards/source.ts';
@@ -20,9 +20,9 @@ import {
 } from '../variables/variable.ts';
 
 /**
- * Returns the identity by which a Map compares a key: the primitive, the pre-existing object, or the variable of
- * an object created in the trace. Guards that it is the same object in later calls. If an earlier trace has found
- * another one, guards instead which keys of the collection it is equal to.
+ * Returns the identity by which a Map compares a key: the primitive, the pre-existing object, or the variable of an
+ * object created in the trace. Guards that it is the same object in later calls. If an earlier trace found another
+ * object, guards instead which keys of the collection it equals.
  */
 export function keyIdentity(t: Tracer, given: Variable, keys: Iterable<Variable>): unknown {
   const changing = changingKey(t, given) !== undefined;
@@ -41,11 +41,11 @@ export function keyIdentity(t: Tracer, given: Variable, keys: Iterable<Variable>
 /** A key that may be another object or number in each call. */
 interface ChangingKey {
   readonly source: Source;
-  /** Is added to the number at the source. */
+  /** Added to the number at the source. */
   readonly plus: number;
 }
 
-/** Returns where a pre-existing key that differs from call to call is read; undefined for all other keys. */
+/** Returns where a pre-existing key that differs between calls is read; undefined for all other keys. */
 export function changingKey(t: Tracer, given: Variable): ChangingKey | undefined {
   const key = specialized(given);
   if (key.kind === 'symbolic') return changingNumber(t, key);
@@ -55,12 +55,12 @@ export function changingKey(t: Tracer, given: Variable): ChangingKey | undefined
   return t.variables.isChangingKey(source, value) ? { source, plus: 0 } : undefined;
 }
 
-/** A number that has had another value before, or differs from one by a constant. */
+/** Returns a number that has had another value before, or differs from such a number by a constant. */
 function changingNumber(t: Tracer, key: SymbolicVariable): ChangingKey | undefined {
   if (typeof key.value !== 'number' || Number.isNaN(key.value)) return undefined;
   if (t.called.sitesOf(key.expr).length > 0 || comesFromBreak(t, key)) return undefined;
   const found = withOffset(key.expr);
-  // The index of an iteration has no place.
+  // The index of an iteration has no location.
   if (!found || found.source.kind === 'held') return undefined;
   t.variables.hasChangingKeys = true;
   return found;
@@ -94,7 +94,7 @@ function compareKeys(t: Tracer, a: Variable, b: Variable): void {
   if (outerKey(x) && outerKey(y)) isSame(t, x, y);
 }
 
-/** Guards which of two numbers is the larger one, rather than that they differ: two NaNs would be one key. */
+/** Guards which of two numbers is larger, rather than that they differ: two NaNs would be one key. */
 function compareNumbers(t: Tracer, a: NumberVariable, b: NumberVariable): void {
   const [x, y] = [a.value, b.value];
   if (typeof x !== 'number' || typeof y !== 'number') return;
@@ -112,7 +112,7 @@ interface OuterKey {
   readonly source: Source | null;
 }
 
-/** Returns the pre-existing object that a key is. */
+/** Returns the pre-existing object that is used as a key. */
 function outerKey(given: Variable): OuterKey | undefined {
   const key = specialized(given);
   switch (key.kind) {
@@ -133,7 +133,7 @@ function identityOf(t: Tracer, given: Variable): unknown {
   const key = specialized(given);
   switch (key.kind) {
     case 'symbolic':
-      // Comparisons with all other keys are guarded, not the number.
+      // Guards comparisons with all other keys, not the number itself.
       return unsigned(changingNumber(t, key) ? key.value : constantOf(t, key));
     case 'constant':
       return unsigned(constantOf(t, key));
@@ -160,7 +160,7 @@ function inside(key: Variable): Variable {
   return key;
 }
 
-/** Whether a key's identity is that of an object created in the trace. */
+/** Whether a key is identified as an object created in the trace. */
 export const isMadeInside = (id: unknown): boolean => made.has(id as object);
 const made = new WeakSet<object>();
 

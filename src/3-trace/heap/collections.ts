@@ -70,7 +70,8 @@ export function asPlainCollection(
 export const isWeak = ({ type }: NewCollectionVariable): boolean => type.startsWith('Weak');
 
 /**
- * Returns the content of a pre-existing Map or Set that the trace has taken over; otherwise the collection itself.
+ * Returns the content that represents a pre-existing Map or Set in the trace, if there is one; otherwise the collection
+ * itself.
  */
 function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
   if (collection.kind === 'newCollection') return collection;
@@ -80,8 +81,8 @@ function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
 }
 
 /**
- * Like `taken`, before a change. In a branch or loop, the collection must have been taken over before the region
- * begins, so that all paths start from the same content.
+ * Like `taken`, before a change. In a branch or loop, the content must be represented before the region begins, so that
+ * all paths start from the same one.
  */
 function changeable(t: Tracer, collection: CollectionVariable): CollectionVariable {
   const content = taken(t, collection);
@@ -114,13 +115,13 @@ export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   return lookUp(t, collection as ObjectVariable, 'get', key, id);
 }
 
-/** Whether the key was present before it is written. An iteration in progress guards which keys there are. */
+/** Whether the key was present before the write. An iteration in progress guards the set of keys. */
 function contains({ value }: ObjectVariable, { all }: WrittenEntries, id: unknown): boolean {
   if (all) return all.has(id);
   return !isMadeInside(id) && callNative(value, 'has', id) === true;
 }
 
-/** Reads what a pre-existing collection contains before the trace. */
+/** Reads the content of a pre-existing collection before the trace. */
 function lookUp(
   t: Tracer,
   { value, source }: ObjectVariable,
@@ -144,7 +145,7 @@ export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   return lookUp(t, collection as ObjectVariable, 'has', key, id);
 }
 
-/** Returns undefined if the trace doesn't know and the collection itself must be read. */
+/** Returns undefined if the trace doesn't know, so that the collection itself must be read. */
 function writtenEntry(
   t: Tracer,
   collection: CollectionVariable,
@@ -189,7 +190,7 @@ export function setEntry(
   change(t, collection, operation, entry.key, operation === 'set' ? entry.value : null);
 }
 
-/** `isRead`: the code reads whether the entry was present. */
+/** `isRead`: whether the code reads whether the entry was present. */
 export function deleteEntry(
   t: Tracer,
   given: CollectionVariable,
@@ -246,8 +247,8 @@ function more({ expr, value }: SymbolicVariable, plus: number): SymbolicVariable
 }
 
 /**
- * Returns the entries that the trace has added to a pre-existing collection, in order; undefined if it has changed or
- * deleted others. `mayReplace`: it may have given new values to others.
+ * Returns the entries that the trace added to a pre-existing collection, in order; undefined if it changed or deleted
+ * others. `mayReplace`: it may have replaced values of others.
  */
 export function entriesAdded(
   t: Tracer,
@@ -271,7 +272,7 @@ export function entriesAdded(
 
 const nothingPutIn: readonly unknown[] = [];
 
-/** Returns the keys that the trace has added so far. */
+/** Returns the keys that the trace added so far. */
 export function putInto(t: Tracer, given: CollectionVariable): readonly unknown[] {
   const collection = taken(t, given);
   if (collection.kind === 'newCollection') return collection.putIn;
@@ -336,7 +337,7 @@ function outerEntry(t: Tracer, { value, source }: ObjectVariable, key: unknown):
   return { key: held, value: t.read({ kind: 'mapGet', base: source, key }, content) };
 }
 
-/** The keys that the trace knows to be in a collection, or to have been written or deleted. */
+/** Yields the keys that the trace knows to be in a collection, or to have been written or deleted. */
 function* keysIn(t: Tracer, collection: CollectionVariable): Iterable<Variable> {
   if (collection.kind === 'newCollection') {
     yield* keysOf(collection.entries);
@@ -367,7 +368,7 @@ function stateOf(t: Tracer, { value }: ObjectVariable): WrittenEntries {
   return state;
 }
 
-/** Returns the state in which a key is written or deleted. */
+/** Returns the state to record that a key is written or deleted. */
 function writtenWith(t: Tracer, collection: ObjectVariable, key: Variable): WrittenEntries {
   const state = stateOf(t, collection);
   t.journal.keepList(state.keys);

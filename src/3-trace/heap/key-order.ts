@@ -39,7 +39,7 @@ function labelsOf(order: Variable): readonly string[] | undefined {
   return labels.map((label) => JSON.stringify(label));
 }
 
-/** False for index keys of objects: they always come first. */
+/** Returns false for index keys of objects: these always come first. */
 function isPlaced(keyed: Keyed, key: unknown): boolean {
   if (keyed.kind === 'newObject' && isIndex(key as string)) return false;
   return resolved(valueAt(keyed, key)!) !== absent;

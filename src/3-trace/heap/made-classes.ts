@@ -1,7 +1,6 @@
 /**
- * Classes that captured code defines. A class created in the trace must not escape it, and neither must its
- * instances: if one would, the function is traced again and the class is created natively, because each run
- * defines a new class.
+ * Classes that captured code defines. Each run defines a new class, so neither a class created in the trace nor its
+ * instances may escape: otherwise, the function is traced again and the class is created natively.
  */
 
 import { isProxy } from '../../guards/plain.ts';

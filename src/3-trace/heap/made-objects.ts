@@ -28,7 +28,7 @@ export const plainAttributes: Attributes = {
   accessor: null,
 };
 
-/** `prototype`: by default that of object literals. */
+/** `prototype`: by default, the prototype of object literals. */
 export function newObject(
   t: Tracer,
   prototype?: ObjectVariable | NewObjectVariable | null,
@@ -151,8 +151,8 @@ export const isExtensible = ({ traits }: NewObjectVariable): boolean =>
   traits?.extensible !== false;
 
 /**
- * Returns the traits for modification. Changes of traits are not merged, so a branch or loop may only change those
- * of objects that it has created itself.
+ * Returns the traits for modification. Changes of traits are not merged, so a branch or loop may change only the traits
+ * of objects that it created.
  */
 function changeTraits(t: Tracer, object: NewObjectVariable, key?: Key): ObjectTraits {
   if (t.isInRegion && object.madeIn !== t.builder) {
@@ -161,7 +161,7 @@ function changeTraits(t: Tracer, object: NewObjectVariable, key?: Key): ObjectTr
       'in a branch or loop, an object from before it gets a symbol, a getter, a setter, a prototype or a private element, or is frozen or sealed',
     );
   }
-  // Engines give errors properties of their own, but no private elements.
+  // Engines add their own properties to errors, but no private elements.
   if (object.errorType && !(key && isPrivateKey(key))) {
     throw new GraphBreak('object-write', 'an error gets a property other than by assignment');
   }

@@ -43,7 +43,7 @@ export function passedFunction(
 }
 
 /**
- * Returns the target, `this` and arguments of a function that `bind` may make for each call, as places that are read
+ * Returns the target, `this` and arguments of a function that `bind` may create for each call, as locations read
  * through it; undefined if the function must be guarded by identity.
  */
 export function passedBound(
@@ -67,7 +67,7 @@ export function passedBound(
   };
 }
 
-/** Returns whether the function prints as native code, without asking the engine twice. */
+/** Returns whether the function prints as native code; the engine is asked only once. */
 function isBound(t: Tracer, value: FunctionVariable['value']): boolean {
   const found = t.codeOf.called(value);
   return isRefused(found) ? found.native : found.boundThis !== undefined;
@@ -118,7 +118,7 @@ const outside: ReadonlySet<Opcode> = new Set<Opcode>([
   'hasPrivate',
 ]);
 
-/** Returns the source of an outer variable that the code reads, relative to whichever function is passed. */
+/** Returns the source of an outer variable that the code reads, relative to the passed function. */
 export function variableAround(
   t: Tracer,
   closure: Omit<Closure, 'cells'>,

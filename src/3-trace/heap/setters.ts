@@ -1,4 +1,4 @@
-/** Setters that an assignment finds in the prototypes above an object. */
+/** Setters that an assignment finds on the prototypes of an object. */
 
 import { accessorOf, allows, plainName } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
@@ -21,7 +21,7 @@ export function builtinHolder(value: object, name: string): ObjectVariable {
   return { kind: 'object', value, source: { kind: 'held', value, name } };
 }
 
-/** Returns the built-in prototype of an object that names none. */
+/** Returns the default prototype of an object without an explicit one. */
 export function defaultPrototype({ errorType }: NewObjectVariable): ObjectVariable {
   const type = errorType ?? Object;
   return builtinHolder(type.prototype as object, `${type.name}.prototype`);

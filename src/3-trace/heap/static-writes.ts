@@ -4,12 +4,12 @@ import type { FunctionVariable, ObjectVariable, Variable } from '../variables/va
 import { type Key, ownAttributes, plainAttributes, setOwnProperty } from './made-objects.ts';
 import { builtinHolder, callsSetter, expectDataBelow, refusedWrite } from './setters.ts';
 
-/** The holder of static members at which a lookup begins. */
+/** The object with static members where a lookup begins. */
 type StaticHolder = ClassVariable | FunctionVariable | ObjectVariable;
 
 const aboveAll = builtinHolder(Function.prototype, 'Function.prototype');
 
-/** `type.key = value`, for a class made in the trace. `from`: where the search for a setter begins, for `super`. */
+/** `type.key = value`, for a class created in the trace. `from`: where the search for a setter begins, for `super`. */
 export function writeStatic(
   t: Tracer,
   type: ClassVariable,

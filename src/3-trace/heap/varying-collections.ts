@@ -1,5 +1,5 @@
 /**
- * Maps and Sets whose number of entries differs from call to call. Their values are taken as an array of any length,
+ * Maps and Sets whose number of entries differs between calls. Their values are treated as an array of any length,
  * which each run reads from the collection.
  */
 
@@ -21,11 +21,11 @@ export interface VaryingCollection {
   readonly collection: ObjectVariable;
   /** The values of a Map, or the elements of a Set, before the trace, as an array. */
   readonly values: ObjectVariable;
-  /** The entries that the trace has added behind them. */
+  /** The entries that the trace added after them. */
   readonly added: readonly CollectionEntry[];
 }
 
-/** Returns undefined if the number of entries has been constant so far, or if the trace has changed some of them. */
+/** Returns undefined if the number of entries has been constant so far, or if the trace changed some entries. */
 export function varyingCollection(
   t: Tracer,
   given: CollectionVariable,
@@ -40,7 +40,7 @@ export function varyingCollection(
   return added && { collection: given, values, added };
 }
 
-/** Returns the collection that an iterator goes over, if it is at the start and returns values. */
+/** Returns the collection of an iterator that is at its start and returns values. */
 export function varyingValues(t: Tracer, given: Variable): VaryingCollection | undefined {
   if (given.kind === 'iterator') {
     const { over, next, done, what } = given;
@@ -61,7 +61,7 @@ export function exhaust(t: Tracer, iterator: IteratorVariable): void {
   iterator.done = true;
 }
 
-/** Returns whether the keys of a Map are the numbers from 0 on, in order, which is guarded. */
+/** Returns whether the keys of a Map are the numbers from 0 on, in order, and guards it. */
 export function countsUp(t: Tracer, { value, source: base }: ObjectVariable): boolean {
   const place: Source = { kind: 'query', base, query: 'countsUp', key: undefined };
   return constantOf(t, t.read(place, ask('countsUp', value))) === true;

@@ -7,10 +7,7 @@ import { present } from '../variables/unions.ts';
 import type { Variable } from '../variables/variable.ts';
 import type { Key } from './made-objects.ts';
 
-/**
- * Returns the property that the trace has written to a prototype, if that prototype is the first in the chain to
- * have it.
- */
+/** Returns the property that the trace wrote to a prototype, if that prototype is the first in the chain to have it. */
 export function writtenAbove(
   t: Tracer,
   object: object,
@@ -31,7 +28,7 @@ export function writtenAbove(
   return undefined;
 }
 
-/** Returns the value that the trace has written to this prototype. */
+/** Returns the value that the trace wrote to this prototype. */
 export function writtenThere(
   t: Tracer,
   prototype: object,

@@ -16,8 +16,7 @@ export const runBegins: StreamOrigin = [
 ];
 
 /**
- * Returns the position `drawn` numbers after the origin. Its fields are symbolic, so that they can be attributes
- * of an op.
+ * Returns the position `drawn` numbers after the origin. Its fields are symbolic, so they can be attributes of an op.
  */
 export function placeBehind(
   numbers: ProgramNumbers,

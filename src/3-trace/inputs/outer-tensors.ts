@@ -3,7 +3,7 @@ import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { TensorList } from '../variables/tensor-list.ts';
 
-/** A path to a tensor in elements that all have the same keys; undefined if they are tensors. */
+/** A path to a tensor in elements that all have the same keys; undefined for elements that are tensors. */
 export interface ElementPath {
   readonly path: readonly string[];
   readonly keys: string | undefined;
@@ -26,7 +26,7 @@ export class OuterTensors extends TensorList {
   }
 }
 
-/** Returns the source of an array's tensors, in which programs of one trace may differ besides sizes. */
+/** Returns the source of an array's tensors, in which programs of one trace may differ in addition to sizes. */
 export function layoutSource(base: Source): Source {
   return { kind: 'query', base, query: 'tensors', key: undefined };
 }
@@ -52,7 +52,7 @@ export function indexIn(list: OuterTensors, given: Source, count: number): numbe
 
 const isIndex = (key: string): boolean => /^\d+$/.test(key);
 
-/** Returns the source of what a path leads to from an element. */
+/** Returns the source of the value that a path from an element leads to. */
 export function elementSource(array: Source, index: string, path: readonly string[]): Source {
   let source: Source =
     array.kind === 'restArguments' && isIndex(index)

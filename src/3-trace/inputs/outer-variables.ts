@@ -14,14 +14,14 @@ export class OuterVariables {
   /** All sources that were read. */
   readonly places: Source[] = [];
 
-  /** Whether a key of a Map or Set is known to differ from call to call. */
+  /** Whether a key of a Map or Set is known to differ between calls. */
   hasChangingKeys = false;
 
   constructor(history: NumberHistory) {
     this.#history = history;
   }
 
-  /** Whether the object that is a key of a Map or Set differs from call to call: another trace has found another. */
+  /** Whether the object used as a key of a Map or Set differs between calls: another trace found another object. */
   isChangingKey(source: Source, object: object): boolean {
     const changes = this.#history.isOtherObject(sourceKey(source), object);
     this.hasChangingKeys ||= changes;

@@ -1,4 +1,4 @@
-/** The index of the element for which an iteration is traced once for all elements of an array. */
+/** The index of the element, in an iteration that is traced once for all elements of an array. */
 
 import { scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
 import { type NumberExpr, numberSources } from '../../guards/number-expr.ts';
@@ -7,7 +7,7 @@ import { sourceKey } from '../../guards/source-key.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 import { isLength } from './symbolic.ts';
 
-/** Stands for the index in expressions. It has no value: each iteration puts its own number there. */
+/** Represents the index in expressions. It has no value: each iteration substitutes its own number. */
 const rowIndex: Source = { kind: 'held', value: {}, name: 'the index of an element' };
 
 const rowIndexExpr: NumberExpr = { kind: 'source', source: rowIndex };
@@ -17,7 +17,7 @@ export function dependsOnRow(expr: NumberExpr): boolean {
   return false;
 }
 
-/** Returns whether the number depends on the index, and on lengths, alone. */
+/** Returns whether the number depends only on the index and on lengths. */
 export function isOfRow(expr: NumberExpr): boolean {
   const sources = [...numberSources(expr)];
   return sources.includes(rowIndex) && sources.every((each) => each === rowIndex || isLength(each));
@@ -30,15 +30,15 @@ export function atRow(expr: NumberExpr, row: NumberExpr): NumberExpr {
   return { ...expr, args: expr.args.map((arg) => atRow(arg, row)) };
 }
 
-/** A number that differs from one iteration to the next by the same integer. */
+/** A number that changes by the same integer in each iteration. */
 export interface Counter {
   readonly start: number;
   readonly step: number;
-  /** The length that it is counted from; null if it is counted from 0. */
+  /** The length that it is counted from; null if counted from 0. */
   readonly from: SymbolicVariable | null;
 }
 
-/** Returns the counter in an iteration. `row`: how many iterations came before, `at`: their number in this trace. */
+/** Returns the counter in an iteration. `row`: the number of earlier iterations, `at`: their number in this trace. */
 export function countedBy(
   { start, step, from }: Counter,
   at: number,
@@ -57,7 +57,7 @@ function applied(fn: string, left: NumberExpr, right: NumberExpr): NumberExpr {
   return { kind: 'apply', fn, args: [left, right] };
 }
 
-/** Returns the expression as a counter, perhaps one that is counted from a length; undefined if it is none. */
+/** Returns the expression as a counter, possibly counted from a length; undefined if it isn't one. */
 export function asCounter(
   expr: NumberExpr,
   length: SymbolicVariable | null = null,

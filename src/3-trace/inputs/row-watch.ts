@@ -13,16 +13,16 @@ interface RowIteration {
   element(array: Variable, key: Variable): Variable | undefined;
 }
 
-/** Tensors that represent those of every element of an array, while code is traced for all of them. */
+/** The tensors that represent those of every element of an array while code is traced for all elements. */
 export class RowWatch {
-  /** True if anything of them was read. */
+  /** Whether a property of these tensors was read. */
   isRead = false;
-  /** The methods that were looked up on them. */
+  /** The methods looked up on them. */
   readonly members = new Set<string | symbol>();
   /** The index of the element; null if the code doesn't know it. */
   readonly index: number | null;
   readonly iteration: RowIteration | undefined;
-  /** False if a later iteration may decide otherwise by its index. */
+  /** False if a later iteration may decide differently by its index. */
   isSettled = true;
   readonly #tensors: Set<Tensor>;
 
@@ -41,7 +41,7 @@ export class RowWatch {
     for (const tensor of tensors) this.#tensors.add(tensor);
   }
 
-  /** Must be called before a member is read. `isMeta`: all tensors that the trace is for have the same. */
+  /** Must be called before a member is read. `isMeta`: all tensors that the trace is for agree in it. */
   expectMember({ traced }: TensorVariable, key: string | symbol, isMeta = false): void {
     if (!traced || !this.#tensors.has(traced)) return;
     this.isRead = true;
@@ -61,7 +61,7 @@ export class RowWatch {
     throw new GraphBreak('unsupported-value', 'an element is also used by itself');
   }
 
-  /** Returns whether the comparison may be decided here; notes if later iterations may decide otherwise. */
+  /** Returns whether the comparison may be decided here; records if later iterations may decide differently. */
   decide(expr: NumberExpr): boolean {
     const isComparison = expr.kind === 'apply' && comparisons.has(expr.fn);
     if (this.index === null || !isComparison || !expr.args.every(isCounter)) return false;
@@ -69,7 +69,7 @@ export class RowWatch {
     return true;
   }
 
-  /** Returns the number for the element that is being traced. */
+  /** Returns the number for the element being traced. */
   number(expr: NumberExpr): NumberExpr {
     return this.index === null ? expr : atRow(expr, { kind: 'constant', value: this.index });
   }

@@ -27,7 +27,7 @@ export interface SizeRead {
 
 /** A dynamic dimension of an input. */
 interface OpenDim {
-  /** Null for sizes of at least 2, which exclude 0 and 1. */
+  /** Null for sizes of at least 2, excluding 0 and 1. */
   readonly size: null | 'any';
   /** The source of the size. */
   readonly place: Source;
@@ -40,11 +40,11 @@ export class Sizes {
   readonly reads: SizeRead[] = [];
   /** The dynamic dimensions of each input. */
   readonly dims = new Map<Tensor, ReadonlyMap<number, OpenDim>>();
-  /** Expressions whose values the sizes have determined, by their keys. */
+  /** Expressions whose values are determined by the sizes, by key. */
   readonly decided = new Map<string, NumberExpr>();
-  /** True if the trace did something that can't be replayed, so that it holds for its own sizes only. */
+  /** Whether the trace did something that can't be replayed and is valid only for its own sizes. */
   fixed = false;
-  /** The code for which the trace holds for one length of an array only, with reasons. */
+  /** The code for which the trace is valid for one length of an array only, with reasons. */
   readonly perLength = new Map<string, LoopDecision>();
 
   /** Returns a function that restores the current state, except for the dimensions of inputs. */
@@ -61,7 +61,7 @@ export class Sizes {
     };
   }
 
-  /** Notes that the trace holds for one length of an array, although the length varies. */
+  /** Records that the trace is valid for one length of an array, although the length varies. */
   holdForOneLength(at: UserPosition | undefined, why: string): void {
     const key = at ? formatPosition(at) : '';
     if (!this.perLength.has(key)) this.perLength.set(key, { at, why });
@@ -79,7 +79,7 @@ export class Sizes {
     return this.keys.has(sourceKey(source));
   }
 
-  /** Returns value guards on the numeric keys, for a program that holds for these numbers only. */
+  /** Returns value guards on the numeric keys, for a program that is valid for these numbers only. */
   fixedNumbers(frames: readonly Frame[]): Guard[] {
     return [...this.keys.values()].flatMap((source): Guard[] => {
       // Guards on input tensors already cover sizes and strides.
@@ -103,7 +103,7 @@ export class Sizes {
 }
 
 export function sizeIn(tensor: Tensor, dim: number | null): number {
-  // Methods may be the user's.
+  // Methods may be user-defined.
   return dim === null ? sizeOf(tensor.shape) : tensor.shape[dim]!;
 }
 

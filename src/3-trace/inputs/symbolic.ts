@@ -9,7 +9,7 @@ export function symbolicFrom(source: Source, value: number): SymbolicVariable {
   return { kind: 'symbolic', expr: { kind: 'source', source }, value, source };
 }
 
-/** True if a number of the expression came out of a graph break. A boolean is guarded wherever it comes from. */
+/** Whether a number of the expression came out of a graph break. A boolean is guarded regardless of its origin. */
 export function comesFromBreak(
   { variables }: { readonly variables: { isBoolean(source: Source): boolean } },
   { expr }: SymbolicVariable,
@@ -20,7 +20,7 @@ export function comesFromBreak(
   return false;
 }
 
-/** True for a number computed from booleans alone, which has few values. */
+/** Whether the number is computed only from booleans, and so has few values. */
 export function isOfBooleans(
   { variables }: { readonly variables: { isBoolean(source: Source): boolean } },
   { expr }: SymbolicVariable,

@@ -6,7 +6,7 @@ import type { OuterTensors } from './outer-tensors.ts';
 export interface TraceInput {
   readonly source: Source;
   readonly tensor: Tensor;
-  /** The array of variable length that the input is an element of, if any. */
+  /** The array of variable length that contains the input, if any. */
   readonly list: OuterTensors | null;
 }
 

@@ -1,4 +1,4 @@
-/** `test ? x : y` of numbers, by a boolean that differs between calls: a number that each run chooses. */
+/** `test ? x : y` of numbers, by a boolean that differs between calls: each run selects the number. */
 
 import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -34,8 +34,8 @@ type Jump = InstructionOf<'jumpIf' | 'jumpIfNot'>;
 const maxSteps = 64;
 
 /**
- * Traces both paths of a jump if they do nothing but compute numbers, and returns where they meet; undefined for other
- * jumps, which decide where the trace continues.
+ * Traces both paths of a jump if they only compute numbers, and returns where they merge; undefined for other jumps,
+ * which decide where the trace continues.
  */
 export function chooseNumbers(t: Tracer, frame: TraceFrame, jump: Jump): Pc | undefined {
   if (!isTest(t, get(frame, jump.test))) return undefined;
@@ -47,7 +47,7 @@ export function chooseNumbers(t: Tracer, frame: TraceFrame, jump: Jump): Pc | un
     if (end === undefined) restore(frame, registers);
     return end;
   } catch (error) {
-    // The path may not be taken in this call: if it is, its instruction is reached again.
+    // The path may not be taken in this call; if it is, the instruction is reached again.
     restore(frame, registers);
     if (error instanceof GraphBreak || error instanceof UnionMet) return undefined;
     throw error;
@@ -76,7 +76,7 @@ function restore(frame: TraceFrame, registers: readonly (Variable | undefined)[]
   frame.registers.splice(0, frame.registers.length, ...(registers as Variable[]));
 }
 
-/** Where a path has come to; undefined if it does more than compute. */
+/** Where a path arrived; undefined if it does more than compute. */
 interface PathEnd {
   readonly pc: Pc | undefined;
   readonly registers: readonly (Variable | undefined)[];
@@ -94,7 +94,7 @@ class Choice {
     this.#stops = new OwnSet(t.control.stopsIn(frame));
   }
 
-  /** Merges the paths of the jump. Returns where they meet: at an instruction, or at one of two returns. */
+  /** Merges the paths of the jump. Returns where they merge: at an instruction, or at one of two returns. */
   at(pc: Pc, { op, test: reg, target }: Jump): Pc | undefined {
     const frame = this.#frame;
     const { code } = frame.closure;
@@ -120,7 +120,7 @@ class Choice {
         return y.pc;
       }
       if (x.pc !== y.pc) return undefined;
-      // Values of two types may still lead to numbers: a default, or an entry of a table.
+      // Values of two types may still lead to numbers, such as a default or a table entry.
       const next = code.instructions[x.pc]!;
       if (next.op === 'return') return undefined;
       const isJump = next.op === 'jumpIf' || next.op === 'jumpIfNot';
@@ -136,7 +136,7 @@ class Choice {
     return { pc: reached, registers: [...this.#frame.registers] };
   }
 
-  /** Returns the values of the registers that differ where two paths meet; undefined if there is none for one. */
+  /** Returns the values of the registers that differ where two paths merge; undefined if one has none. */
   #merged(
     test: ConstantVariable | SymbolicVariable,
     x: PathEnd,
@@ -159,7 +159,7 @@ class Choice {
     return [...liveBefore(code)[x.pc!]!].every((reg) => merge(reg, reg)) ? merged : undefined;
   }
 
-  /** Follows a path to the merge or, if that is null, to a return. */
+  /** Follows a path to the merge or, if `merge` is null, to a return. */
   #run(start: Pc, merge: Pc | null): Pc | undefined {
     const frame = this.#frame;
     const { instructions } = frame.closure.code;
@@ -170,7 +170,7 @@ class Choice {
       if (instruction.op === 'return') return merge === null ? pc : undefined;
       if (this.#stops.has(pc) || ++this.#steps > maxSteps) return undefined;
       const next = this.#next(pc, instruction as Instruction);
-      // A loop is no choice.
+      // Not a choice but a loop.
       if (next === undefined || next <= pc) return undefined;
       pc = next;
     }
@@ -192,7 +192,7 @@ class Choice {
     return pc + 1;
   }
 
-  /** Whether the instruction computes a number or reads a value, and neither calls anything nor throws. */
+  /** Whether the instruction computes a number or reads a value, without calling anything or throwing. */
   #isPure(instruction: Instruction): boolean {
     const value = (reg: Reg) => get(this.#frame, reg);
     switch (instruction.op) {
@@ -259,7 +259,7 @@ const isTest = (t: Tracer, variable: Variable): boolean =>
 const isKnown = (variable: Variable): variable is ConstantVariable =>
   variable.kind === 'constant' && variable.source === null;
 
-/** Whether the object has a data property of its own. */
+/** Whether the object has an own data property of this name. */
 function holdsPlainly(base: Variable, key: string): boolean {
   if (base.kind === 'newObject') return !base.traits && !base.order && base.entries.has(key);
   if ((base.kind !== 'object' && base.kind !== 'function') || isProxy(base.value)) return false;

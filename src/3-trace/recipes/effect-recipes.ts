@@ -27,7 +27,7 @@ export function effectRecipes({ effects, random }: Tracer, recipes: Reconstructi
       return { kind: 'assignHost', object: source, type, value: hostType(type).copy(value) };
     }),
     ...Array.from(effects.switched).flatMap(([tensor, { source, value }]): Effect[] => {
-      // Frozen and thawed again, as the discriminator of a GAN is: nothing remains to be changed.
+      // Frozen and unfrozen again, like the discriminator of a GAN: no change remains.
       if (tensor.requiresGrad === value) return [];
       return [{ kind: 'requiresGrad', tensor: { kind: 'source', source }, value }];
     }),
@@ -76,7 +76,7 @@ function draws(recipes: Reconstruction, random: RandomStream): Effect[] {
   return [{ kind: 'seed', value: { kind: 'number', expr: reseeded } }, drawn];
 }
 
-/** Returns no effect for a value that stays inside the program: it has no handle to dispose. */
+/** Returns no effect for a value that remains inside the program: it has no handle to dispose. */
 function disposalOf(
   recipes: Reconstruction,
   { variable, source, when, afterCheck }: Disposal,

@@ -249,10 +249,7 @@ function viewMake(to: Reconstruction, view: ArrayBufferView): Make | undefined {
   };
 }
 
-/**
- * Returns how many steps advance a new iterator to this position. Steps over keys that were deleted since don't
- * count.
- */
+/** Returns how many steps advance a new iterator to this position, not counting keys deleted since. */
 function stepsOf({ over, next, passed }: IteratorVariable): number {
   if (over.kind === 'newArray' || over.kind === 'newTypedArray' || passed.size === 0) return next;
   const keys =

@@ -4,11 +4,11 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { freedBelow, isDifferentiable } from '../state/recorded-graph.ts';
 import type { ListVariable } from '../variables/growable-list.ts';
 
-/** The graph values that are needed after the run, in the order in which they were requested. */
+/** The graph values needed after the run, in the order in which they were requested. */
 export class ProgramOutputs {
   readonly values: ValueId[] = [];
   readonly tensors: Tensor[] = [];
-  /** Indices of the outputs whose handles other outputs may be. */
+  /** Indices of the outputs whose handles may also represent other outputs. */
   readonly handles = new Set<number>();
   readonly #builder: ProgramBuilder;
   /** The output index of each traced tensor. */

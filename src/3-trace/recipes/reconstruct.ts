@@ -36,8 +36,8 @@ import { makeOf } from './make-recipes.ts';
 import { ProgramOutputs } from './program-outputs.ts';
 
 /**
- * Turns variables into recipes that produce the same values after a run of the graph. Each object has a single
- * recipe, however often it is reached, so that identities and cycles are preserved.
+ * Turns variables into recipes that produce the same values after a run of the graph. Each object has a single recipe
+ * for all paths to it, so that identities and cycles are preserved.
  */
 export class Reconstruction {
   readonly makes: Make[] = [];
@@ -157,7 +157,7 @@ export class Reconstruction {
     return order ? { which: this.recipe(order), labels: [...entries.keys()].map(labelOf) } : null;
   }
 
-  /** The objects that are created after the run. */
+  /** The objects created after the run. */
   get made(): Iterable<Variable> {
     return this.#made.keys();
   }

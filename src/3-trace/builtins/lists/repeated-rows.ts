@@ -1,4 +1,4 @@
-/** Iterations over elements, and how they are repeated for other elements, of this call or of another. */
+/** Iterations over elements, and how to repeat them for other elements, in this call or another. */
 
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
@@ -6,23 +6,23 @@ import { atRow } from '../../inputs/row-index.ts';
 import { DoesNotFit, isAlike, playCalls, type TapeCall, tensorsIn } from '../../state/tape.ts';
 import type { Target } from './row-elements.ts';
 
-/** The calls of one iteration. Tensors that existed before the loop are not `carried`: they stay the same. */
+/** The calls of one iteration. Pre-existing tensors are not `carried`: they don't change. */
 export interface Iteration {
   /** The tensors of the element. */
   readonly row: readonly Tensor[];
-  /** The tensor in each location before the iteration; null if no iteration has made it. */
+  /** The tensor in each location before the iteration; null if no iteration computed it. */
   readonly carried: readonly (Tensor | null)[];
   readonly calls: readonly TapeCall[];
-  /** The tensor in each location after it. */
+  /** The tensor in each location after the iteration. */
   readonly left: readonly (Tensor | null)[];
-  /** The tensors that are appended to each array. */
+  /** The tensors that the iteration appends to each array. */
   readonly pushed: readonly (readonly Tensor[])[];
 }
 
 /** The results of several iterations. */
 export interface Left {
   readonly carried: readonly (Tensor | null)[];
-  /** All tensors that were appended to each array. */
+  /** All tensors appended to each array. */
   readonly pushed: readonly (readonly Tensor[])[];
 }
 
@@ -33,7 +33,7 @@ export function freeIn({ row, carried, calls, pushed }: Iteration): Tensor[] {
   return [...used].filter((tensor) => !own.has(tensor));
 }
 
-/** Repeats iterations for the rows from `start` on; those behind the last iteration are like it. */
+/** Repeats iterations for the rows from `start` on; rows after the last traced iteration repeat that one. */
 export function repeatFor(
   rows: readonly (readonly Tensor[])[],
   iterations: readonly Iteration[],
@@ -63,7 +63,7 @@ function repeat(
   const used = new Set<Tensor>();
   const put = (recorded: Tensor, next: Tensor | null | undefined) => {
     const known = found.get(recorded);
-    // Tensors that are one must stay one, and others must not become one.
+    // Equal tensors must stay equal, and different tensors different.
     const isOther = known ? known !== next : !next || used.has(next);
     if (isOther || !next || !isAlike(recorded, next) || recorded.device !== next.device) {
       throw new DoesNotFit();

@@ -1,4 +1,4 @@
-/** The elements of pre-existing arrays that grow with every call, which a trace takes all together. */
+/** The elements of pre-existing arrays that grow with every call; a trace handles all elements together. */
 
 import { TostaticError } from '../../../../runtime/errors/errors.ts';
 import type { ProgramBuilder } from '../../../../runtime/program/builder.ts';
@@ -33,9 +33,9 @@ export interface Rows {
   readonly columns: readonly OuterTensors[];
   /** The index of the first element, for `outer.slice(from)`. */
   readonly from: number;
-  /** Values that the trace has appended. */
+  /** Values that the trace appended. */
   readonly appended: readonly Variable[];
-  /** Returns how many it has appended by now. */
+  /** Returns how many values the trace has appended so far. */
   appendedCount(): number;
 }
 
@@ -63,7 +63,7 @@ export function resolverOf({ found, number, lists }: Replay): OperandResolver {
   };
 }
 
-/** Returns undefined if the elements are read one by one, or have not varied in number so far. */
+/** Returns undefined if the elements are read one by one, or if their number has not varied so far. */
 export function rowsOf(t: Tracer, given: Variable): Rows | undefined {
   const array = asArray(t, given);
   if (t.isInRegion || t.rows || !array) return undefined;
@@ -72,7 +72,7 @@ export function rowsOf(t: Tracer, given: Variable): Rows | undefined {
     if (extended?.from !== undefined && !array.named?.size) return slicedRows(t, extended);
     if (!extended?.isCopy || extended.preceding.length > 0 || array.named?.size) return undefined;
     const { outer, tensors, appended } = extended;
-    // There is no element of which the others could be traced like.
+    // Without an element, there is no example for tracing the others.
     if (tensors.recorded.length === 0) return undefined;
     const appendedCount = () => extended.appended.length;
     return { outer, columns: [tensors as OuterTensors], from: 0, appended, appendedCount };
@@ -104,7 +104,7 @@ function slicedRows(
   return rows && { ...rows, from, appended, appendedCount: () => appended.length };
 }
 
-/** Likewise for the values of a Map, or the elements of a Set. */
+/** Like `rowsOf`, for the values of a Map or the elements of a Set. */
 export function rowsOfCollection(
   t: Tracer,
   { collection, values, added }: VaryingCollection,
@@ -114,7 +114,7 @@ export function rowsOfCollection(
   return rows && { ...rows, appended: added.map(({ value }) => value), appendedCount };
 }
 
-/** Returns the array whose elements a pre-existing array, or a copy of one, has; undefined for other values. */
+/** Returns the array whose elements a pre-existing array or its copy contains; undefined for other values. */
 function outerOf(array: Variable): ObjectVariable | undefined {
   if (array.kind === 'object') return array;
   const extended = array.kind === 'newArray' ? array.extended : undefined;
@@ -122,7 +122,7 @@ function outerOf(array: Variable): ObjectVariable | undefined {
   return isCopy ? extended.outer : undefined;
 }
 
-/** Returns the elements that the array, or the copy, has. */
+/** Returns the elements of the array or copy. */
 export function rowsAmong(all: readonly Rows[], array: Variable): Rows | undefined {
   const outer = outerOf(array);
   if (!outer) return undefined;
@@ -141,7 +141,7 @@ function pathsIn(element: unknown): (readonly string[])[] | undefined {
   return parts?.some((paths) => !paths) ? undefined : parts?.flatMap((paths) => paths!);
 }
 
-/** Returns an element, of which the code being traced gets nothing but its tensors. */
+/** Returns an element from which the traced code receives only tensors. */
 export function elementAt(t: Tracer, { outer, columns }: Rows, index: number): Variable {
   const tensors = columns.map(({ recorded }) => recorded[index]!);
   const build = (value: unknown): Variable => {
@@ -154,7 +154,7 @@ export function elementAt(t: Tracer, { outer, columns }: Rows, index: number): V
   return build((outer.value as readonly unknown[])[index]);
 }
 
-/** Guards that no element's tensor has a member of its own in place of a method. */
+/** Guards that no element's tensor overrides a method with an own property. */
 export function guardBare(t: Tracer, { source }: OuterTensors, key: string | symbol): void {
   const place = { kind: 'query', base: source, query: 'bareTensors', key } as const;
   const isBare = hasBareTensors(compileReader(source)(t.entryFrames) as object, key);
@@ -163,7 +163,7 @@ export function guardBare(t: Tracer, { source }: OuterTensors, key: string | sym
   }
 }
 
-/** Runs `body`; undoes it, and returns undefined, if the elements can't be traced together. */
+/** Runs `body`; if the elements can't be traced together, rolls back and returns undefined. */
 export function orByElement<T>(t: Tracer, body: () => T): T | undefined {
   try {
     return t.tentatively(body);

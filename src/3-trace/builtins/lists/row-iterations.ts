@@ -17,17 +17,17 @@ import { appendableArrays, type RowLocation } from './row-locations.ts';
 import type { RowLoop } from './row-loops.ts';
 import { type RowOrder, recordedIndex, rowsInOrder } from './row-order.ts';
 
-/** The changes that an iteration makes besides computing tensors. */
+/** What an iteration changes, apart from computing tensors. */
 interface Probe {
   /** The elements that the loop visits. */
   readonly order: RowOrder;
-  /** The locations that count, by their index. */
+  /** Locations that count iterations, by index. */
   readonly counters: ReadonlyMap<number, Counter>;
   /** The arrays to which iterations may append. */
   readonly appendable: readonly NewArrayVariable[];
-  /** Those to which it appends. */
+  /** The arrays to which it does append. */
   readonly pushed: readonly NewArrayVariable[];
-  /** Other arrays of which it reads the element at its own index. */
+  /** Other arrays from which it reads the element at the loop's index. */
   readonly others: readonly ObjectVariable[];
 }
 
@@ -39,7 +39,7 @@ class Probed extends Error {
   }
 }
 
-/** Traces the first iteration with numbers as they are; nothing of that remains. */
+/** Traces the first iteration with plain numbers, then rolls everything back. */
 export function probeRow(t: Tracer, loop: RowLoop, locations: readonly RowLocation[]): Probe {
   try {
     return t.tentatively(() => {
@@ -94,7 +94,7 @@ function probe(t: Tracer, loop: RowLoop, locations: readonly RowLocation[]): Pro
   return { order, counters, appendable, pushed, others: [...others.values()] };
 }
 
-/** Returns a number before the first iteration, which is a constant or counted from a length. */
+/** Returns the counter of a number before the first iteration: a constant, or counted from a length. */
 function counterIn(variable: Variable, length: SymbolicVariable | null): Counter | undefined {
   if (variable.kind === 'symbolic') {
     const counter = length && asCounter(variable.expr, length);
@@ -105,13 +105,13 @@ function counterIn(variable: Variable, length: SymbolicVariable | null): Counter
   return { start: variable.value as number, step: 0, from: null };
 }
 
-/** Returns the counter that takes these two values. */
+/** Returns the counter that has these two consecutive values. */
 function between(first: Counter, next: Counter): Counter {
   if (first.from !== next.from) throw differently('counts in another way');
   return { ...first, step: next.start - first.start };
 }
 
-/** Returns the loop's index, after its first iteration. */
+/** Returns the loop's index after its first iteration. */
 function indexOf({ first, next }: RowLoop): Counter {
   const expr = next();
   if (!expr) return { ...first, step: 1 };
@@ -124,15 +124,15 @@ function indexOf({ first, next }: RowLoop): Counter {
 }
 
 interface Surroundings extends Omit<Probe, 'others'> {
-  /** The array of the loop, and those of which the same element is read. */
+  /** The array of the loop, and other arrays whose element at the same index is read. */
   readonly all: readonly Rows[];
   readonly locations: readonly RowLocation[];
 }
 
-/** The maximum number of iterations that may differ from those after them. */
+/** The maximum number of first iterations that may differ from the later ones. */
 const maxIterations = 4;
 
-/** Thrown if an iteration appends to an array to which the ones before it didn't append. */
+/** Thrown if an iteration appends to an array to which earlier iterations didn't append. */
 export class AppendsTo extends Error {
   readonly array: NewArrayVariable;
   constructor(array: NewArrayVariable) {
@@ -149,11 +149,11 @@ export class RowIterations {
   readonly #around: Surroundings;
   /** The contents of the locations before each iteration, and after the last one. */
   readonly #contents: (readonly Variable[])[];
-  /** The tensors that iterations have computed. */
+  /** The tensors computed by iterations. */
   readonly #computed = new Set<Tensor>();
-  /** True if the last iteration decides as all later ones. */
+  /** Whether the last iteration makes the same decisions as all later ones. */
   #lastDecides = true;
-  /** The tensors of their elements, which differ between iterations, too. */
+  /** The tensors of the visited elements, which also differ between iterations. */
   readonly #elements = new Set<Tensor>();
 
   constructor(t: Tracer, loop: RowLoop, around: Surroundings) {
@@ -163,12 +163,12 @@ export class RowIterations {
     this.#contents = [around.locations.map((each) => each.read())];
   }
 
-  /** The arrays to which they append. */
+  /** The arrays to which the iterations append. */
   get pushed(): readonly NewArrayVariable[] {
     return this.#around.pushed;
   }
 
-  /** Traces iterations until the next one would be like the last one. */
+  /** Traces iterations until the next one would repeat the last one. */
   settle(): void {
     const { order } = this.#around;
     const [{ recorded }] = this.#loop.rows.columns as [OuterTensors];
@@ -181,7 +181,7 @@ export class RowIterations {
     } while (!this.#lastDecides || !this.#isSettled());
   }
 
-  /** Puts what all iterations have left in place of what these have. */
+  /** Replaces the results of the traced iterations by those of all iterations. */
   leave(carried: readonly (Tensor | null)[]): void {
     for (const [i, tensor] of carried.entries()) {
       if (tensor) this.#around.locations[i]!.write(this.#t.result(tensor));
@@ -238,7 +238,7 @@ export class RowIterations {
     return this.#t.use(value);
   }
 
-  /** Traces an iteration that may change nothing but variables, and returns its calls. */
+  /** Traces an iteration that may change only variables, and returns its calls. */
   #alone(watch: RowWatch, body: () => void) {
     const t = this.#t;
     const { builder } = t;
@@ -272,7 +272,7 @@ export class RowIterations {
     return tape.splice(mark);
   }
 
-  /** Notes the tensors of an iteration: its element's, and those that it has made. */
+  /** Records the tensors of an iteration: its element's tensors and the ones that it computed. */
   #note(calls: Iteration['calls'], row: readonly Tensor[]): void {
     const before = new Set(row);
     for (const tensor of row) this.#elements.add(tensor);
@@ -282,7 +282,7 @@ export class RowIterations {
     }
   }
 
-  /** Returns the tensors of the loop in each location. */
+  /** Returns the tensor that iterations computed in each location. */
   #carried(): (Tensor | null)[] {
     const { counters } = this.#around;
     return this.#contents.at(-1)!.map((variable, i) => {
@@ -292,7 +292,7 @@ export class RowIterations {
     });
   }
 
-  /** Returns whether every location contains what the iterations compute, or what it will contain to the end. */
+  /** Returns whether every location contains a result of the iterations, or its final value. */
   #isSettled(): boolean {
     const [first, ...later] = this.#contents;
     const [before, after] = this.#contents.slice(-2) as [readonly Variable[], readonly Variable[]];
@@ -311,7 +311,7 @@ export class RowIterations {
   }
 }
 
-/** Returns the counter one iteration later. */
+/** Returns the counter advanced by one iteration. */
 function after(counter: Counter): Counter {
   return { ...counter, start: counter.start + counter.step };
 }

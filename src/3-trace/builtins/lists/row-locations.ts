@@ -1,4 +1,4 @@
-/** Places that an iteration over elements may change: variables, and arrays that it appends to. */
+/** Locations that an iteration over elements may change: variables, and arrays that it appends to. */
 
 import { liveBefore } from '../../../vm/bytecode/liveness.ts';
 import { partsOf } from '../../control-flow/locations/parts.ts';
@@ -47,13 +47,15 @@ export function rowLocations(t: Tracer, frame: TraceFrame, except: number): RowL
   return locations;
 }
 
-/** Returns the variables that a variable contains. The tensors of an array of any length can't be changed. */
+/**
+ * Returns the variables that a variable contains, without the tensors of arrays of any length: these can't be changed.
+ */
 function partsLeftWhole(variable: Variable): ReturnType<typeof partsOf> {
   if (variable.kind !== 'newArray' || !variable.extended) return partsOf(variable);
   return [...variable.extended.preceding, ...variable.extended.appended];
 }
 
-/** Returns the arrays made in the trace to which an iteration may append. */
+/** Returns the arrays created in the trace to which an iteration may append. */
 export function appendableArrays(t: Tracer): NewArrayVariable[] {
   const isPlain = (variable: Variable): variable is NewArrayVariable => {
     if (variable.kind !== 'newArray' || variable.growable || variable.extended) return false;
@@ -63,7 +65,7 @@ export function appendableArrays(t: Tracer): NewArrayVariable[] {
   return [...madeObjects(t, partsLeftWhole)].filter(isPlain);
 }
 
-/** Makes every use of the array but `push` a graph break. Returns a function that ends this. */
+/** Makes every use of the array except `push` a graph break. Returns a function that reverts this. */
 export function onlyAppendedTo(array: NewArrayVariable): () => void {
   const { elements } = array;
   const get = (): never => {
@@ -73,7 +75,7 @@ export function onlyAppendedTo(array: NewArrayVariable): () => void {
   return () => putElements(array, elements);
 }
 
-/** Appends tensors, whose number depends on the length of a pre-existing array, in another call, too. */
+/** Appends tensors; their number depends on the length of a pre-existing array, also in other calls. */
 export function appendForRows(
   t: Tracer,
   array: NewArrayVariable,

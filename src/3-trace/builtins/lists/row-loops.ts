@@ -1,6 +1,6 @@
 /**
- * Loops over pre-existing arrays that grow with every call. Iterations are traced until each variable that they
- * change is a tensor of the loop; the last one is repeated for all other elements, in this call and in others.
+ * Loops over pre-existing arrays that grow with every call. Iterations are traced until each variable that they change
+ * is a tensor computed by the loop; the last one is repeated for all other elements, in this call and others.
  */
 
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
@@ -33,11 +33,11 @@ export interface RowLoop {
   readonly test: number;
   /** The first index. */
   readonly first: Counter;
-  /** Where a loop that runs forwards ends: how far behind the elements that existed before the trace. */
+  /** The distance of a forward loop's end from the end of the elements that existed before the trace. */
   readonly end: number;
   /** Traces one iteration, up to the instruction at which the next one begins. */
   trace(element: () => Variable, index: Variable): void;
-  /** Returns the index of the next iteration; null if an iterator counts. Throws if the loop ends otherwise. */
+  /** Returns the index of the next iteration; null if an iterator counts. Throws if the loop ends in another way. */
   next(): NumberExpr | null;
 }
 
@@ -86,14 +86,14 @@ const fail = (): never => {
 };
 
 interface Visited {
-  /** The array of the loop, and those of which the same element is read. */
+  /** The array of the loop, and other arrays whose element at the same index is read. */
   readonly all: readonly Rows[];
   readonly order: RowOrder;
-  /** True if all arrays must have the same length. */
+  /** Whether all arrays must have the same length. */
   readonly isAligned: boolean;
 }
 
-/** Repeats the last iteration for the elements behind it, and records how to repeat all of them. */
+/** Repeats the last iteration for the remaining elements, and records how to repeat all iterations. */
 function recordRows(
   t: Tracer,
   { all, order, isAligned }: Visited,
@@ -141,7 +141,7 @@ function recordRows(
   return lists;
 }
 
-/** Traces the iteration for an element that the trace has appended. */
+/** Traces the iteration for an element that the trace appended. */
 function visitAppended(
   t: Tracer,
   loop: RowLoop,

@@ -1,4 +1,4 @@
-/** The elements of an array that a loop visits, in their order. */
+/** The elements of an array that a loop visits, in order. */
 
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
@@ -10,13 +10,13 @@ import { known, type SymbolicVariable, type Variable } from '../../variables/var
 import { rowsFrom } from './row-elements.ts';
 
 export interface RowOrder {
-  /** The index of each element. A loop that runs backwards counts from the length, down to 0. */
+  /** The index of each element. A backward loop counts down from the length to 0. */
   readonly index: Counter;
-  /** The number of elements at the end that a loop that runs forwards leaves out. */
+  /** The number of elements at the end that a forward loop omits. */
   readonly spared: number;
 }
 
-/** Returns the tensors of each element that is visited, in this order. */
+/** Returns the tensors of each visited element, in order of the visits. */
 export function rowsInOrder(
   columns: readonly (readonly Tensor[])[],
   { index, spared }: RowOrder,
@@ -38,11 +38,11 @@ interface RowCount {
   readonly order: RowOrder;
   readonly length: SymbolicVariable;
   readonly iterations: SymbolicVariable;
-  /** How far behind these elements the next index is; null for a loop that runs backwards. */
+  /** The distance of the next index from the end of these elements; null for a backward loop. */
   readonly next: number | null;
 }
 
-/** Counts the iterations. For larger steps than 1, the trace holds for lengths with the same remainder. */
+/** Counts the iterations. With a step larger than 1, the trace is valid for lengths with the same remainder. */
 export function countIterations(t: Tracer, order: RowOrder, length: SymbolicVariable): RowCount {
   const { start, step, from } = order.index;
   const size = Math.abs(step);
@@ -79,7 +79,7 @@ export function counterAfter(
   return countedBy(counter, iterations.value as number, iterations.expr);
 }
 
-/** Returns the sum of what the first iterations count; all later ones count as much as the last of these. */
+/** Returns the sum of what the iterations count; all later iterations count as much as the last given one. */
 export function totalOf(counts: readonly number[], { iterations }: RowCount): Variable {
   const each = counts.at(-1)!;
   const first = counts.reduce((sum, one) => sum + one, 0) - each * counts.length;
@@ -88,7 +88,7 @@ export function totalOf(counts: readonly number[], { iterations }: RowCount): Va
   return countedBy(counter, iterations.value as number, iterations.expr);
 }
 
-/** Returns the length and `plus`. */
+/** Returns the length plus `plus`. */
 export function fromEnd({ expr, value }: SymbolicVariable, plus: number): SymbolicVariable {
   const sum = (value as number) + plus;
   return { kind: 'symbolic', expr: shifted(expr, plus), value: sum, source: null };

@@ -114,15 +114,15 @@ function called(t: Tracer, callback: Variable, args: readonly Variable[]): Varia
 
 /** The calls of a callback for one element. */
 interface Row {
-  /** The element's tensors, for which the calls are repeated with others. */
+  /** The element's tensors; the calls are repeated with the tensors of other elements. */
   readonly given: readonly Tensor[];
   readonly calls: readonly TapeCall[];
   readonly result: Tensor;
-  /** True if the callback looked at nothing of a tensor. */
+  /** Whether the callback read no property of a tensor. */
   readonly isPlain: boolean;
 }
 
-/** Traces a callback for an element. Breaks the graph if it may do something else for another one. */
+/** Traces a callback for an element. Breaks the graph if it may do something else for another element. */
 function traceRow(
   t: Tracer,
   rows: Rows,
@@ -188,7 +188,7 @@ function mapped(t: Tracer, { columns, from }: Rows, row: Row): TensorList {
   return list;
 }
 
-/** Repeats the calls for the elements after those of `first` and `next`. */
+/** Repeats the calls for the elements after the ones of `first` and `next`. */
 function reduced(
   t: Tracer,
   { columns, from }: Rows,
@@ -223,7 +223,7 @@ function reduced(
   return t.result(result);
 }
 
-/** Returns a function that repeats the calls with other tensors, and the further ones that it uses. */
+/** Returns a function that repeats the calls with other tensors, and the additional tensors that it reads. */
 function repeatable({ given, calls, result }: Omit<Row, 'isPlain'>) {
   const own = new Set([...given, ...calls.flatMap((call) => tensorsIn(call.result))]);
   if (!own.has(result)) throw differently('returns the same tensor for each element');
@@ -245,7 +245,7 @@ function repeatable({ given, calls, result }: Omit<Row, 'isPlain'>) {
   return { resultFor, free };
 }
 
-/** Returns whether a function sees no arguments beyond the first ones. */
+/** Returns whether a function reads only the first `count` arguments. */
 function takesAtMost(t: Tracer, callback: Variable, count: number): boolean {
   const code = codeBehind(t.codeOf, callback);
   return (

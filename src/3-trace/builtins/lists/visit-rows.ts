@@ -20,7 +20,7 @@ import { differently, orByElement, type Rows, rowsOf, rowsOfCollection } from '.
 import { type RowLoop, traceRowLoop } from './row-loops.ts';
 
 /**
- * Traces the loop that begins here, if it goes over all elements of such a list. Returns where the trace continues;
+ * Traces the loop that begins here, if it visits all elements of such a list. Returns where the trace continues;
  * undefined if the loop is traced element by element.
  */
 export function visitRows(
@@ -64,7 +64,7 @@ interface Visited {
   element(row: () => Variable, index: Variable): Variable;
 }
 
-/** Returns what an iterator goes over; undefined if the number of elements has not varied. */
+/** Returns what an iterator visits; undefined if the number of elements has not varied. */
 function elementsOf(t: Tracer, { over, what }: IteratorVariable): Visited | undefined {
   if (isMadeByElements(t)) return undefined;
   const collection = over.kind === 'object' ? asCollection(t, over, 'Map', 'Set') : undefined;
@@ -79,7 +79,7 @@ function elementsOf(t: Tracer, { over, what }: IteratorVariable): Visited | unde
   };
 }
 
-/** The keys of a Map are known if they count up from 0; those of a Set are its elements. */
+/** The keys of a Map are known if they count up from 0; the keys of a Set are its elements. */
 function entriesIn(
   t: Tracer,
   collection: CollectionVariable,
@@ -110,7 +110,7 @@ function entriesIn(
   };
 }
 
-/** Likewise at a decision that may leave a loop: `inside` and `outside` are where it leads to. */
+/** Like `visitRows`, at a decision that may leave a loop: `inside` and `outside` are its targets. */
 export function countRows(
   t: Tracer,
   frame: TraceFrame,
@@ -136,7 +136,7 @@ export function countRows(
   if (!mayVary(t, array)) return undefined;
   const { length } = array.value as readonly unknown[];
   const begin = first.start + (first.from ? length : 0);
-  // A loop may begin or end with elements that the trace has appended.
+  // A loop may begin or end at elements that the trace appended.
   if (begin < 0 || begin >= length + Math.min(end, 0)) return undefined;
   const isTraced = traced(
     t,
@@ -166,7 +166,7 @@ export function countRows(
   return outside;
 }
 
-/** Decisions of loops whose elements can't be traced together: there is no further attempt at each iteration. */
+/** Decisions of loops whose elements can't be traced together, so that iterations don't try again. */
 const byElement = new WeakMap<TraceFrame, ReadonlySet<Pc>>();
 
 function endOf({ appended }: Rows, end: number): number {
@@ -179,7 +179,7 @@ interface Bound {
   readonly array: ObjectVariable;
   readonly index: NumberExpr;
   readonly first: Counter;
-  /** Where a loop that runs forwards ends: how far behind the length before the trace. */
+  /** The distance of a forward loop's end from the length before the trace. */
   readonly end: number;
 }
 

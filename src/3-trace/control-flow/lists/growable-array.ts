@@ -51,7 +51,7 @@ export class Grows extends Error {
   }
 }
 
-/** Thrown if a path changes a pre-existing object, which must be taken over before the paths diverge. */
+/** Thrown if a path changes a pre-existing object whose content the trace must represent before the paths diverge. */
 export class TakenBefore extends Error {
   override readonly name = 'TakenBefore';
   readonly take: () => void;
@@ -110,7 +110,7 @@ export function withGrowable<T>(
       if (array.elements.some((element) => resolved(element).kind === 'union')) {
         growFromBirth(t, array, error);
       }
-      // A decision around this one would find that a path made the array a list, and trace all its paths again.
+      // An enclosing decision would find that a path made the array a list, and trace all its paths again.
       if (!before && t.control.isMadeBefore(array)) throw error.withForm(wideForm(t, array, form));
       growHere(array, form);
     }

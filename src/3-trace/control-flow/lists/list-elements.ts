@@ -50,7 +50,7 @@ export function growableOf(
   form: ListTreeSpec,
 ): GrowableList {
   const columns = columnsOf(form);
-  // Elements without tensors or numbers have no list that knows their count.
+  // If elements contain no tensors or numbers, no list knows their count.
   if (columns.length === 0)
     throw unlistable(elements[0] ?? { kind: 'uninitialized', source: null });
   const rows = elements.map((element) => leavesOf(t, form, element));
@@ -76,13 +76,13 @@ export function listOfTensors(
   return list;
 }
 
-/** Notes the items of which the list has contiguous copies. */
+/** Records the items of which the list has contiguous copies. */
 export function noteCopied(t: Tracer, list: Tensor, items: readonly Tensor[]): void {
   const strided = items.filter((item) => !isContiguousMeta(item));
   if (strided.length > 0) t.control.copied.note(t.builder, strided, [list]);
 }
 
-/** Returns an empty list. The spec of its elements comes from a sample that need not exist in the program. */
+/** Returns an empty list. The spec of its elements comes from a sample that may not exist in the program. */
 function listWithout(t: Tracer, { depth, spec }: Pick<Column, 'depth' | 'spec'>): Tensor {
   const { dtype, shape } = spec;
   const sizes = shape.map((size, i) => (i < depth ? size : sizeGuess(t, size)));
@@ -230,7 +230,7 @@ export function unknownLength(): GraphBreak {
   );
 }
 
-/** `how`: the case in which the method needs its elements. */
+/** `how`: the use for which the method needs its elements. */
 export function needsElements(method: string, how = ''): GraphBreak {
   return new GraphBreak(
     'unbacked-list',

@@ -28,7 +28,7 @@ export function addEffects(effects: EffectLog, add: Add): void {
     add(location, value);
   }
   for (const [object, source] of sources) {
-    // Variables have no keys: a write of the value that one has anyway is none where paths merge.
+    // Variables have no keys: where paths merge, writing the value that a variable has anyway is no change.
     const hasKeys = !(object instanceof Tensor) && !variables.has(source.kind);
     if (hasKeys) addOrder(effects, object, source, add);
   }

@@ -81,7 +81,7 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         return copy;
       }
       case 'dynamic': {
-        // Another path undoes the write.
+        // The write is rolled back for another path.
         if (!variable.isWritten) return variable;
         const copy = { ...variable };
         copies.set(variable, copy);

@@ -118,7 +118,7 @@ function addState(key: string, name: string, iteration: Variable, state: Variabl
   add(location, state);
 }
 
-/** Adds the content of symbol-keyed properties. All paths have the same ones, in the same order. */
+/** Adds the content of symbol-keyed properties. All paths have the same symbols, in the same order. */
 function addSymbols(object: NewObjectVariable, add: Add): void {
   const { traits } = object;
   if (!traits) return;
@@ -199,7 +199,7 @@ function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable,
   add(location, iterator.position ?? known(iterator.next));
 }
 
-/** Returns the iterator's position, and the passed keys that it will visit again. */
+/** Returns the iterator's position, and the keys it has passed but will visit again. */
 function stateOf(t: Tracer, iterator: Variable, done = false): Variable {
   if (iterator.kind !== 'iterator') return known(`${done}`);
   const { over, next, passed, heard } = iterator;

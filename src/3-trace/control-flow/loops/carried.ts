@@ -21,7 +21,7 @@ export interface Carried {
 /** A loop-carried tensor, and the leaf that it represents. */
 export interface CarriedLeaf {
   readonly leaf: Leaf;
-  /** Equal in every attempt. */
+  /** The same in every attempt. */
   readonly key: string;
 }
 

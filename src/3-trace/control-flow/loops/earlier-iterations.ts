@@ -12,8 +12,8 @@ interface Request {
 const requests = new WeakMap<RegionBuilder, Request[]>();
 
 /**
- * Notes a backward inside a loop that stops at these tensors. In the body, the graph starts at the loop-carried
- * values; in eager execution, it continues into what earlier iterations have recorded.
+ * Records a backward inside a loop that stops at these tensors. In the body, the graph starts at the loop-carried
+ * values; in eager execution, it continues into the graph that earlier iterations recorded.
  */
 export function noteRequest(roots: readonly Tensor[], wanted: readonly Tensor[]): void {
   for (const root of roots) {
@@ -29,8 +29,8 @@ export function noteRequest(roots: readonly Tensor[], wanted: readonly Tensor[])
 }
 
 /**
- * Throws a graph break if such a gradient would flow through what an earlier iteration, or code before the loop,
- * has recorded.
+ * Throws a graph break if such a gradient would flow through a graph that an earlier iteration, or code before the
+ * loop, recorded.
  */
 export function expectNoneEarlier(
   region: RegionBuilder,
@@ -42,11 +42,11 @@ export function expectNoneEarlier(
   const below = outputs.map((output) => new Set(placesBelow(output)));
   const leads = (index: number, wanted: Tensor): boolean => {
     const own = region.given.indexOf(wanted);
-    // For another carried value: the last iteration has left both.
+    // A request for another carried value: the last iteration computed both.
     if (own >= 0)
       return isBelow(below[index]!, outputs[own]!) || leadsTo(starts[index]!, starts[own]!);
     const seen = new Set([index]);
-    // The loop also visits elements that are added to the set meanwhile.
+    // Iterating over a set also visits elements added meanwhile.
     for (const each of seen) {
       if (leadsTo(starts[each]!, wanted) || isBelow(below[each]!, wanted)) return true;
       region.given.forEach((given, i) => {

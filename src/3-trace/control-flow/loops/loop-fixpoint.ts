@@ -37,13 +37,16 @@ import {
 } from './carried.ts';
 import { appendLoop } from './loop-op.ts';
 
-/** A location whose form changes more often than this never settles. */
+/** A location whose form changes more often than this is assumed never to settle. */
 const maxChanges = 12;
 
 /** A tensor with more shapes than this is assumed to change its shape in every iteration. */
 const maxShapes = 4;
 
-/** Left at its head only, by one decision before which nothing changes; or with flags that say where an iteration ended. */
+/**
+ * `headed`: left only by a decision at its head, before which nothing changes. `flagged`: flags tell where an iteration
+ * ended.
+ */
 export type Form = 'headed' | 'flagged';
 
 /** The results of tracing the body so far. */
@@ -218,7 +221,7 @@ export class LoopFixpoint {
     setCarried(t, this.#carried, (leaf) => leafVariable(t, leaf, inputs[next++]!));
   }
 
-  /** Returns whether a value is carried that wasn't known to be, or that has a new form. */
+  /** Returns whether a newly found value is carried, or a carried one has a new form. */
   #compare(
     before: State,
     inside: State,
@@ -262,8 +265,8 @@ export class LoopFixpoint {
   }
 
   /**
-   * Returns a function that merges the values of a location before the loop, after an iteration and before it, and
-   * returns whether the location wasn't carried in this form.
+   * Returns a function that merges a location's values before the loop, after an iteration and before it, and returns
+   * whether the location was not yet carried in this form.
    */
   #carrier(carried: Map<string, Carried>, held: ReadonlySet<Variable>): Carry {
     const isOld = (variable: Variable) => held.has(variable);
@@ -310,7 +313,7 @@ export class LoopFixpoint {
     throw new GraphBreak('unbounded-loop', `with every iteration of a loop ${name} is ${kinds}`);
   }
 
-  /** Gives tensors of more than a few shapes a data-dependent shape. */
+  /** Gives tensors that have had too many shapes a data-dependent shape. */
   #openShapes(count: number, values: Values): void {
     const { policy, plans } = this.#t.control;
     if (policy !== 'always' || plans.shapesDiffer) return;
@@ -319,7 +322,7 @@ export class LoopFixpoint {
     if (commonSizes(this.#t, options)) plans.openShapes();
   }
 
-  /** Peels the first iteration, which sees another kind of value than the later ones. */
+  /** Peels the first iteration, which sees another kind of value than later ones. */
   #peel(): void {
     const { plans } = this.#t.control;
     const { code } = this.#frame.closure;
@@ -342,7 +345,9 @@ export class LoopFixpoint {
   }
 }
 
-/** Returns the locations after an iteration, arrays first, since it must be known which of them are lists. */
+/**
+ * Returns the locations after an iteration, arrays first, since the other locations depend on which arrays are lists.
+ */
 function locationsOf(state: State, inside: State): readonly (readonly [string, LocationState])[] {
   const lost = [...inside].filter(([key]) => !state.has(key));
   const left = lost.map(([key, held]) => [key, { ...held, value: absent }] as const);

@@ -1,6 +1,6 @@
 /**
- * The results of tracing a loop, kept for the next time. An inner loop is traced again for each attempt to trace
- * its outer loops, and would find the same results from scratch each time.
+ * Cached results of tracing a loop. An inner loop is traced again for each attempt to trace its outer loops, and would
+ * find the same results from scratch each time.
  */
 
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
@@ -43,7 +43,7 @@ export class KnownLoop {
 
 const loopsOf = new WeakMap<Tracer, Map<string, KnownLoop>>();
 
-/** Returns what is known of the loop at this header, for the current call chain. */
+/** Returns the cached results for the loop at this header, for the current call chain. */
 export function knownLoop(t: Tracer, header: Pc): KnownLoop {
   const loops = loopsOf.get(t) ?? new Map<string, KnownLoop>();
   loopsOf.set(t, loops);

@@ -30,8 +30,7 @@ interface TracedLoop {
   readonly loop: Loop;
   readonly carried: ReadonlyMap<string, Carried>;
   /**
-   * The region of the condition of a single-exit loop; other loops begin with flags that say where an iteration
-   * ended.
+   * The region of the condition of a single-exit loop; other loops begin with flags that tell where an iteration ended.
    */
   readonly head: TracedBranch | null;
   readonly body: TracedBranch;
@@ -95,7 +94,7 @@ function flagCount({ head }: TracedLoop): number {
   return head ? 0 : 2;
 }
 
-/** Records whether results require gradients, if a run decides that. */
+/** Records whether results require gradients, if that is determined at run time. */
 function noteRequired(
   t: Tracer,
   traced: TracedLoop,
@@ -133,7 +132,7 @@ function conditionAt(t: Tracer, { test }: PathEnd): Tensor {
   return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as DeviceScalar));
 }
 
-/** Whether another iteration follows, and where the body ended. */
+/** Returns whether another iteration follows, and where the body ended. */
 function flagsAt(t: Tracer, end: PathEnd, { header }: Loop): Tensor[] {
   if (!end.which) {
     const again = reaches(end, header);

@@ -38,8 +38,8 @@ export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {
 }
 
 /**
- * Returns whether the loop iterates over an array of known length. That is so in the first attempt to trace an
- * outer loop, after which the array may have a data-dependent length.
+ * Returns whether the loop iterates over an array of known length, as in the first attempt to trace an outer loop:
+ * later, the array may have a data-dependent length.
  */
 function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean {
   const instruction = frame.closure.code.instructions[header]!;
@@ -69,12 +69,12 @@ const maxAttempts = 32;
 
 /**
  * Converts a loop with a data-dependent end to a `while`. Its loop-carried values are found by tracing the body:
- * locations that an iteration changes become operands, until another attempt adds none. The trace then continues
- * after the loop.
+ * locations that an iteration changes become operands, until an attempt adds none. The trace then continues after the
+ * loop.
  *
- * A single-exit loop, left only by a decision at its head before which nothing changes, consists of that condition
- * and a body. The body of any other loop ends at the header or at one of the exits; loop-carried flags say whether
- * there is another iteration, and where the loop was left.
+ * A single-exit loop, left only by a decision at its head before which nothing changes, consists of that condition and
+ * a body. The body of any other loop ends at the header or at one of the exits; loop-carried flags tell whether another
+ * iteration follows, and where the loop was left.
  */
 function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
   const known = knownLoop(t, loop.header);

@@ -9,9 +9,9 @@ import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { Variable } from '../../variables/variable.ts';
 
 /**
- * Keeps a JavaScript loop whose number of iterations depends on a size that an `inputSpec` leaves dynamic:
- * unrolled, it would need a trace per size, so it becomes a loop of the program if possible. Called at a jump that
- * may leave the loop.
+ * Keeps a JavaScript loop whose number of iterations depends on a size that an `inputSpec` leaves dynamic. Unrolled, it
+ * would need a trace per size, so it becomes a loop of the program if possible. Called at a jump that may leave the
+ * loop.
  */
 export function keepLoopOfOpenSize(
   t: Tracer,

@@ -6,8 +6,8 @@ import { expectNoLeavesInside } from './leaves-inside.ts';
 import { flagsOfBranch } from './requires-grad.ts';
 
 /**
- * Appends a `cond` of the regions, which return `outputs`. `read`: the outputs of each path for `flagsOfBranch`,
- * null for those that don't count.
+ * Appends a `cond` of the regions, which return `outputs`. `read`: the outputs of each path for `flagsOfBranch`, null
+ * for outputs to ignore.
  */
 export function appendBranches(
   t: Tracer,

@@ -137,7 +137,8 @@ function buildCollection(
 ): Build {
   const parts = [...first.entries].map(([id, { key }]) => {
     const value = part((path) => path.entries.get(id)?.value);
-    // A key created on a path is its own identity, a tensor from before the paths diverge stays the same key.
+    // A key created on a path is its own identity; a tensor that existed before the paths diverged remains the same
+    // key.
     const isOwn = id === key && (key.kind !== 'tensor' || isMadeOnPath(key));
     const own = isOwn ? part((path) => path.entries.get(id)?.key) : null;
     return { id, key, own, value };
@@ -227,7 +228,7 @@ function buildIterator(
       madeIn: t.builder,
       over: merged,
       passed: new Set(),
-      // Nothing was put into a collection that is built here.
+      // Nothing has been inserted into a collection that is built here.
       heard: merged === first.over ? first.heard : 0,
     };
     made.set(build, iterator);

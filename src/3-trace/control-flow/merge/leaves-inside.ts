@@ -20,8 +20,8 @@ export function leafLeaves(t: Tracer, leaf: Tensor): GraphBreak {
 }
 
 /**
- * Throws a graph break if a leaf created in a region would leave it (outside, it is not a leaf, and its `.grad`
- * would be lost), or the result of a custom function whose gradient may be requested.
+ * Throws a graph break if a leaf created in a region, or the result of a custom function whose gradient may be
+ * requested, would leave it: outside, the leaf would not be a leaf, and its `.grad` would be lost.
  */
 export function expectNoLeavesInside(
   t: Tracer,
@@ -31,7 +31,7 @@ export function expectNoLeavesInside(
   const { leavesInside, functionsInside } = t.autograd;
   for (const result of results) {
     for (const place of placesBelow(result)) {
-      // The gradient of a region is derived from its ops, which the rule of a custom function isn't.
+      // A region's gradient is derived from its ops, but a custom function's gradient is not.
       const isFunction = !isLeaf(place) && functionsInside.get(place) === region.builder;
       if (isFunction && isDifferentiable(result, region.builder)) breakAtSite(t, place);
       if (!isLeaf(place) || !leavesInside.has(place)) continue;

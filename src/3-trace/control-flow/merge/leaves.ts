@@ -33,8 +33,8 @@ import { chosenTensor } from './chosen-tensor.ts';
 import { leafLeaves } from './leaves-inside.ts';
 
 /**
- * Returns a path's value for a leaf, in the program under construction; zeros if it is unused. `disposed`: tensors
- * that the path has disposed.
+ * Returns a path's value for a leaf, in the program under construction; zeros if it is unused. `disposed`: tensors that
+ * the path disposed.
  */
 export function leafTensor(
   t: Tracer,
@@ -120,7 +120,7 @@ function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
   });
 }
 
-/** Returns zeros with the dtype of the sample, and with the same layout: contiguous, or with these strides. */
+/** Returns zeros with the dtype and the layout of the sample: contiguous, or with these strides. */
 function zeros(
   { dtype, isContiguous }: Tensor,
   shape: readonly number[],
@@ -172,7 +172,7 @@ export function outerOf({ values }: Leaf): readonly TensorVariable[] {
   return found.size === 0 ? noTensors : [...found];
 }
 
-/** Returns the tensors created in the trace among those that were merged, also by earlier merges. */
+/** Returns the tensors created in the trace among the merged ones, including earlier merges. */
 function madeOf(merged: readonly TensorVariable[]): readonly TensorVariable[] {
   const found = new Set<TensorVariable>();
   for (const each of merged) {

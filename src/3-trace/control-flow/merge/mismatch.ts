@@ -12,8 +12,8 @@ import { Mismatch } from './build-structure.ts';
 type Positions = () => readonly (UserPosition | undefined)[];
 
 /**
- * Converts a Mismatch to a graph break that names the variable and the positions at which the paths assigned it.
- * `body` gets a function that formats this message, in case it is needed later.
+ * Converts a Mismatch to a graph break that names the variable and the positions at which the paths assigned it. `body`
+ * receives a function that formats this message for later use.
  */
 export function differing<T>(
   name: string,
@@ -42,8 +42,8 @@ function linesOf(positions: ReturnType<Positions>): string {
 }
 
 /**
- * Returns where a path assigned the location. For a register, that is the nearest preceding instruction that
- * writes it, which may be before the decision; for other locations, the path's last line.
+ * Returns where a path assigned the location. For a register, that is the nearest preceding instruction that writes it,
+ * possibly before the decision; for other locations, the path's last line.
  */
 export function givenAt(
   { closure: { code }, pc }: TraceFrame,

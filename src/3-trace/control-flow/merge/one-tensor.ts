@@ -12,8 +12,7 @@ export function expectOneTensor(t: Tracer, { mergedAt = [] }: TensorVariable): v
 }
 
 /**
- * Must be called before a tensor's state changes: other tensors that branches or loops have merged may be the same
- * one.
+ * Must be called before a tensor's state changes: it may be the same as other tensors that branches or loops merged.
  */
 export function expectOneName(t: Tracer, variable: TensorVariable): void {
   expectOneTensor(t, variable);

@@ -46,8 +46,8 @@ export function mergePhis(
 }
 
 /**
- * Merges the values of several locations. Objects that existed before the paths diverged are compared by identity.
- * Objects that the paths created are created again, as many of them as on each path.
+ * Merges the values of several locations. Pre-existing objects are compared by identity. Objects that the paths created
+ * are created again, as many as on each path.
  */
 export class PhiMerger {
   readonly leaves: Leaf[] = [];
@@ -55,7 +55,7 @@ export class PhiMerger {
   readonly #t: Tracer;
   readonly #isOld: (variable: Variable) => boolean;
   readonly #given: ReadonlySet<Tensor>;
-  /** Structures by the paths' values for them. */
+  /** Structures by the values that the paths have for them. */
   readonly #builds = new Map<string, Build>();
   /** For each object that a path created, the key of the structure it belongs to. */
   readonly #partners = new Map<Variable, string>();
@@ -69,9 +69,7 @@ export class PhiMerger {
   /** Builders of the paths' regions. */
   readonly #inner: ReadonlySet<object>;
 
-  /**
-   * True if tensors that existed before the paths diverged are distinguished from each other and from new ones.
-   */
+  /** Whether tensors that existed before the paths diverged are distinguished from each other and from new tensors. */
   readonly #distinguishes: boolean;
 
   /**
@@ -107,7 +105,7 @@ export class PhiMerger {
     const lengths = [...new Set(all.map(({ length }) => length))].sort((a, b) => a - b);
     const valuesOf = (isMeant: (length: number) => boolean): Values =>
       paths.map(({ items }) => items.find(({ length }) => isMeant(length))?.[index] ?? null);
-    // Usually an element is the same whatever the number of elements after it.
+    // An element usually doesn't depend on the number of elements after it.
     const isShared = paths.every(({ items }) => {
       const [first, ...others] = items.flatMap((each) => each[index] ?? []);
       return others.every((other) => isSame(t, other, first!));
@@ -145,7 +143,7 @@ export class PhiMerger {
     const present = paths.filter((path): path is Variable => path !== null);
     const [first] = present;
     if (!first) return () => known(undefined);
-    // A value common to all paths existed before they diverged, unless only one path counts.
+    // A value common to all paths existed before they diverged, unless only one path produces it.
     const shared = present.length === paths.length || !this.#isMadeOnPath(first);
     if (shared && present.every((path) => isSame(t, path, first)) && !this.#isGiven(first)) {
       return () => first;
@@ -242,7 +240,7 @@ export class PhiMerger {
         return variable.madeIn !== undefined && this.#inner.has(variable.madeIn);
       case 'generator':
       case 'newPromise':
-        // Can't be built from merged parts: only one that doesn't depend on the path is the same on all.
+        // It can't be built from merged parts, so all paths share it only if it doesn't depend on the path.
         return this.#inner.has(variable.madeIn) && this.#dependsOnPath(variable);
       default:
         return false;
@@ -338,7 +336,7 @@ export class PhiMerger {
     for (const path of paths) {
       const partners = path && this.#partners.get(path);
       if (partners === undefined || partners === null) continue;
-      // The other location reads it on this path only.
+      // The other location reads it only on this path.
       if (paths.includes(null)) return this.#builds.get(partners)!;
       throw new Mismatch('one object on one path and two on another');
     }
@@ -346,7 +344,7 @@ export class PhiMerger {
       throw new Mismatch('an instance of a class that a path makes');
     }
     let make: Build | null = null;
-    // An object that is reached twice is built once, and may contain itself.
+    // An object that is reached twice is built once; it may contain itself.
     const build: Build = (joined, made) => made.get(build) ?? make!(joined, made);
     this.#builds.set(key, build);
     for (const path of paths) if (path) this.#partners.set(path, key);

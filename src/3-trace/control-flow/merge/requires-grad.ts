@@ -1,6 +1,6 @@
 /**
- * Whether tensors require gradients. If paths differ, the result of a branch or loop counts as requiring gradients
- * during tracing; whether it does in eager execution is a device boolean, which is created on demand.
+ * Whether tensors require gradients. If paths differ, the trace treats the result of a branch or loop as requiring
+ * gradients; a device boolean, created on demand, tells whether it does in eager execution.
  */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
@@ -47,9 +47,9 @@ const isEqual = (a: Requires, b: Requires): boolean => {
 };
 
 /**
- * Returns the booleans that a branch must return besides its results, by path; empty if none is needed. `outputs`:
- * the results of each path; null for unused results, and for lists and tensors of data-dependent shape, which
- * require gradients once a value in them does.
+ * Returns the booleans that a branch must return in addition to its results, by path; empty if none are needed.
+ * `outputs`: the results of each path; null for unused results, and for lists and tensors of data-dependent shape,
+ * which require gradients once a value in them does.
  */
 export function flagsOfBranch(
   t: Tracer,
@@ -59,7 +59,7 @@ export function flagsOfBranch(
   const { required, plans } = t.control;
   const count = outputs[0]!.length;
   const builders = new Set<unknown>(regions.map(({ builder }) => builder));
-  // A boolean of a region can't be read outside of it.
+  // A boolean of a region can't be read outside it.
   const isInside = (requires: Requires): boolean =>
     requires !== true &&
     [...requires].some((each) => each !== unknown && builders.has(each.traced?.builder));
@@ -131,14 +131,14 @@ export function noteLoopResults(
   });
 }
 
-/** Notes the boolean that a loop has carried for one of its results. */
+/** Records the boolean that a loop carried for one of its results. */
 export function noteDecided(t: Tracer, result: Tensor, flag: Tensor): void {
   t.control.required.noteResult(result, new Set([flag]));
 }
 
 const undecided: Requires = new Set([unknown]);
 
-/** Returns the same tensor, for runs in which eager execution has recorded no graph for it. */
+/** Returns the same tensor, for runs in which eager execution records no graph for it. */
 export function withoutGraph(t: Tracer, tensor: Tensor): Tensor {
   return t.perform<Tensor>([tensor], ([x]) =>
     noGrad(() => bind1(aliasOp, [x as Tensor], { same: true })),

@@ -8,7 +8,7 @@ import {
 import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
 import type { Values } from './build-structure.ts';
 
-/** Creates the leaves that select a union's option, shared by equal selections of the paths. */
+/** Creates the leaves that select a union's option; equal selections share a leaf. */
 export class UnionTags {
   readonly #leaves: Leaf[];
   readonly #known = new Map<string, (joined: readonly Variable[]) => UnionTag>();

@@ -34,14 +34,14 @@ export function selectedBy(t: Tracer, selector: UnionTag, holds: readonly boolea
   return { kind: 'scalar', type: 'boolean', tensor, tells: { selector, holds } };
 }
 
-/** Specializes a union after a decision on the scalar, if only one option is left. */
+/** Specializes a union after a decision on the scalar, if only one option remains. */
 export function learn(t: Tracer, { tells }: DeviceScalar, value: boolean): void {
   if (!tells) return;
   const left = tells.holds.flatMap((each, i) => (each === value ? [i] : []));
   if (left.length === 1) narrow(t, tells.selector, left[0]!);
 }
 
-/** Returns one of `options` by a data-dependent index. Any other index selects the last option. */
+/** Returns one of `options` by a data-dependent index. An index out of range selects the last option. */
 export function chosenBy(
   t: Tracer,
   index: Tensor,

@@ -9,7 +9,7 @@ import { patternOf } from '../../variables/text.ts';
 import type { CellReference, OwnPart, Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
 
-/** `isOld`: the variable existed before the paths diverged, so that only the same object is in its class. */
+/** `isOld`: whether the variable existed before the paths diverged: its class then contains only the same object. */
 export function classOf(
   t: Tracer,
   variable: Variable,

@@ -1,5 +1,5 @@
 /**
- * Booleans, and comparisons of numbers, that differ between calls. A number that they choose, or that they are
+ * Booleans, and comparisons of numbers, that differ between calls. A number that they select, or that they are
  * converted to, is computed by each run; any other use guards them.
  */
 
@@ -66,7 +66,7 @@ export function dependsOnBoolean(t: Tracer, expr: NumberExpr): boolean {
 const isChosen = (expr: NumberExpr): boolean =>
   expr.kind === 'apply' && (expr.fn === '?:' || expr.args.some(isChosen));
 
-/** Returns the number as chosen now: guards the comparisons that choose it, for a use that needs its value. */
+/** Returns the number as currently selected: guards the comparisons that select it, for a use that needs its value. */
 export function decideChoices(t: Tracer, expr: NumberExpr): NumberExpr {
   if (expr.kind !== 'apply' || !isChosen(expr)) return expr;
   if (expr.fn !== '?:') return apply(expr.fn, ...expr.args.map((arg) => decideChoices(t, arg)));
@@ -83,18 +83,18 @@ export function isChangingBoolean(t: Tracer, variable: Variable): boolean {
   return bitOf(t, variable.expr) !== undefined;
 }
 
-/** Not in an iteration that is traced once for all elements of an array: it has no boolean of its own. */
+/** False in an iteration that is traced once for all elements of an array: the boolean differs between elements. */
 const isChangingConstant = (t: Tracer, { source, changes }: ConstantVariable): boolean =>
   changes === true && source !== null && t.rows === null;
 
-/** Returns `Number(boolean)`; undefined unless it is one that each run can compute. */
+/** Returns `Number(boolean)`; undefined unless each run can compute it. */
 export function numberOfBoolean(t: Tracer, variable: Variable): SymbolicVariable | undefined {
   if (!isChangingBoolean(t, variable)) return undefined;
   const { value } = variable as Primitive;
   return computed(t, bitOf(t, booleanExpr(variable as Primitive))!, Number(value));
 }
 
-/** Returns `!boolean`; undefined unless it is one that each run can compute. */
+/** Returns `!boolean`; undefined unless each run can compute it. */
 export function negatedBoolean(t: Tracer, variable: Variable): SymbolicVariable | undefined {
   if (!isChangingBoolean(t, variable)) return undefined;
   const expr = apply('!', booleanExpr(variable as Primitive));
@@ -161,7 +161,7 @@ function booleanExpr(variable: Primitive): NumberExpr {
   return { kind: 'source', source: variable.source! };
 }
 
-/** Returns an expression that is truthy if the boolean is true. Programs compute numbers only. */
+/** Returns an expression that is truthy if the boolean is true: programs compute only numbers. */
 const conditionOf = (t: Tracer, expr: NumberExpr): NumberExpr =>
   expr.kind === 'source' ? expr : bitOf(t, expr)!;
 
@@ -181,7 +181,7 @@ function isOfData(source: Source): boolean {
   return rootOf(source).kind !== 'register';
 }
 
-/** Returns a boolean expression as 1 or 0; undefined if it isn't computed from booleans and comparisons alone. */
+/** Returns a boolean expression as 1 or 0; undefined if it isn't computed only from booleans and comparisons. */
 function bitOf(t: Tracer, expr: NumberExpr): NumberExpr | undefined {
   if (expr.kind === 'source') {
     return t.variables.isBoolean(expr.source) ? choice(expr, constant(1), constant(0)) : undefined;
@@ -200,7 +200,7 @@ function bitOf(t: Tracer, expr: NumberExpr): NumberExpr | undefined {
   return a && b && choice(test, a, b);
 }
 
-/** `test ? x : y`. A test that is itself 1 or 0 by another test is replaced by that test. */
+/** `test ? x : y`. A test that selects between 1 and 0 by another test is replaced by that test. */
 function choice(test: NumberExpr, x: NumberExpr, y: NumberExpr): NumberExpr {
   if (test.kind === 'apply' && test.fn === '?:') {
     const [inner, one, zero] = test.args as [NumberExpr, NumberExpr, NumberExpr];

@@ -84,7 +84,7 @@ function clampBetween(x: Tensor, min: Bound, max: Bound): Tensor {
     const within = tests.reduce(pointwise.logicalAnd);
     return [pointwise.clamp(x, min, max), within, pointwise.eq(x, 0), pointwise.mul(x, 1)];
   });
-  // A zero that equals a bound may have the bound's sign: 0 is subtracted, with the gradient of x.
+  // A zero that equals a bound may have the bound's sign, so 0 is subtracted, with the gradient of x.
   const zero = pointwise.sub(bounded, pointwise.sub(constant, x));
   return pointwise.where(isWithin, pointwise.where(isZero, zero, x), bounded);
 }

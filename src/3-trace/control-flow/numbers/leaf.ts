@@ -48,8 +48,8 @@ export type LeafVariable =
   | Renumbered;
 
 /**
- * A list column built from known elements, where another path has an array of data-dependent length. `elements` is
- * null if that is impossible, for a union or for a list of a narrower form.
+ * A list column built from known elements, because another path has an array of data-dependent length. `elements` is
+ * null if that is impossible: for a union, or for a list of a narrower form.
  */
 export interface NewList {
   readonly kind: 'newList';

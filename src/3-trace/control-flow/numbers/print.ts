@@ -12,9 +12,8 @@ import { changingNumber } from './scalars.ts';
 const methods = ['log', 'info', 'warn', 'error', 'debug'] as const;
 
 /**
- * Prints a line on the console from within the program. Only if the whole function is one program; otherwise
- * console calls are native. Returns undefined for other calls, and for arguments that are neither tensors nor
- * primitives.
+ * Prints a line on the console from within the program, if the whole function is one program; otherwise console calls
+ * are native. Returns undefined for other calls, and for arguments that are neither tensors nor primitives.
  */
 export function printInGraph(
   t: Tracer,

@@ -24,9 +24,9 @@ interface StreamPosition {
 }
 
 /**
- * The random number stream as a program sees it: positions are relative to the stream's position when a run
- * begins. Every run thus draws new numbers, the same as eager execution would. Recomputation in backward draws the
- * same numbers again, since both programs of a run share its scalar inputs.
+ * The random number stream as a program sees it: positions are relative to the stream's position when a run begins.
+ * Every run thus draws new numbers, as eager execution does. Recomputing in backward draws the same numbers again,
+ * since both programs of a run share its scalar inputs.
  *
  * In and after branches and loops that draw numbers, the count drawn so far is a device scalar, which is merged
  * and carried like any other value.
@@ -45,7 +45,7 @@ export class RelativeStream implements RandomSource {
     this.#tracer = tracer;
   }
 
-  /** Where a branch or loop calls `seed()`, seed and position are graph values from the start of the program on. */
+  /** If a branch or loop calls `seed()`, seed and position are graph values from the start of the program. */
   get #at(): StreamPosition {
     const t = this.#tracer;
     if (this.#own.seed || !t.control.plans.seedsInside) return this.#own;
@@ -81,7 +81,7 @@ export class RelativeStream implements RandomSource {
     return () => this.#moveTo(at);
   }
 
-  /** Returns a function that puts everything back, as if nothing had been drawn since. */
+  /** Returns a function that restores the current state, as if nothing had been drawn since. */
   checkpoint(): () => void {
     const [own, count, reseeded, start] = [this.#own, this.count, this.reseeded, this.#start];
     return () => {
@@ -142,7 +142,7 @@ export class RelativeStream implements RandomSource {
       this.reseeded = reseeded;
       this.#start = start;
     });
-    // Replays for other sizes count from the run's start.
+    // When replayed for other sizes, positions count from the start of the run.
     t.sizes.fixed = true;
     if (this.#at.seed) {
       const seed =

@@ -10,7 +10,7 @@ import { expectReadable, readScalar } from './scalars.ts';
 /** The maximum number of values read: each becomes a device scalar, with its own ops. */
 const mostRead = 256;
 
-/** `x.toArraySync()`: arrays of numbers that stay in the program; undefined for too many values. */
+/** `x.toArraySync()`: arrays of numbers that remain in the program; undefined for too many values. */
 export function readArray(t: Tracer, variable: TensorVariable): Variable | undefined {
   const x = t.use(variable);
   if (sizeOf(x.shape) > mostRead) return undefined;

@@ -31,12 +31,12 @@ export const methodNamed = (name: string): unknown =>
 /** Found when a call first has a device scalar among its arguments. */
 let operandFunctions: ReadonlySet<unknown> | undefined;
 
-/** Returns whether the function's number arguments are operands, like tensors, which determine no shape. */
+/** Returns whether the function's number arguments are operands, like tensors, and determine no shape. */
 export function takesOperands(fn: unknown): boolean {
   operandFunctions ??= new Set<unknown>(
     [pointwise, inPlace, pointwiseInPlace]
       .flatMap((module) => Object.entries(module))
-      // It computes in float64: as a tensor of the other operand's dtype, the number would be rounded first.
+      // It computes in float64, but a tensor of the other operand's dtype would round the number first.
       .filter(([, fn]) => fn !== pointwise.floatPower)
       .flatMap(([name, fn]) => [fn, methodNamed(name)]),
   );
@@ -93,14 +93,14 @@ export function scalarOperands(
   if (!scalar) return args;
   if (!takesOperands(fn)) throw decidesShape(fn.name, scalar);
   const operands = [self, ...args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : null))];
-  // A condition takes no part in dtype promotion.
+  // A condition doesn't take part in dtype promotion.
   const joined = fn === pointwise.where ? operands.slice(2) : operands;
   const tensor = joined.find((each): each is Tensor => each instanceof Tensor);
   const like = tensor ?? (fn === pointwise.where ? likeChoices(args.slice(1)) : undefined);
   return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, like) : arg));
 }
 
-/** A choice between numbers that may all be whole is one of integers if they are. */
+/** The result of a choice between whole numbers is an integer. */
 function likeChoices(choices: readonly Variable[]): Pick<Tensor, 'dtype'> | undefined {
   const isFraction = (choice: Variable) =>
     choice.kind === 'constant' &&
@@ -113,7 +113,7 @@ export function decidesShape(name: string, scalar: DeviceScalar): GraphBreak {
   return numberNeeded(scalar, `is an argument of ${name}, which decides a shape or a mode by it`);
 }
 
-/** In-place ops that add something times a number, with that something as their kernels round it. */
+/** In-place ops that add a tensor expression times a number, with the expression as their kernels round it. */
 const scaledWrites = new Map<unknown, (parts: readonly Tensor[]) => Tensor>(
   [
     { fn: inPlace.add_, part: ([y]: readonly Tensor[]) => y! },
@@ -185,9 +185,8 @@ interface NumberComparison {
 }
 
 /**
- * `x.lt(n)` for a tensor of integers or booleans and a data-dependent number; undefined for other calls. A
- * whole number is compared exactly and a fraction in float32, as eager comparisons do, so that each run
- * computes both and selects one.
+ * `x.lt(n)` for a tensor of integers or booleans and a data-dependent number; undefined for other calls. Eager
+ * comparisons are exact for a whole number and in float32 for a fraction, so each run computes both and selects one.
  */
 export function integersCompared(
   t: Tracer,

@@ -35,7 +35,7 @@ import {
 } from '../../variables/variable.ts';
 import { asInteger, isWholeTensor, noteComputed, noteWhole } from './whole-numbers.ts';
 
-/** `x.itemSync()`: the value stays in the program, but is a number to the code. */
+/** `x.itemSync()`: the value remains in the program; the code sees a number. */
 export function readScalar(t: Tracer, variable: TensorVariable): DeviceScalar {
   const x = t.use(variable);
   asOp(t, () => expectReadable(single(x, 'itemSync'), 'itemSync'));
@@ -100,7 +100,7 @@ export function numberTensor(t: Tracer, expr: NumberExpr, device: Device): Tenso
   return t.isInRegion ? t.inRoot(make) : make();
 }
 
-/** Operators with their own kernels; the rest are native functions. */
+/** Operators with their own kernels; the others are native functions. */
 const arithmetic: Partial<Record<BinaryOperator, (a: Tensor, b: Tensor | number) => Tensor>> = {
   '+': ops.add,
   '-': ops.sub,
@@ -139,7 +139,7 @@ export function scalarBinary(
   return result.kind === 'scalar' ? { ...result, at: scalar.at } : result;
 }
 
-/** Notes the result's values in the sample runs, computed from the operands' values. */
+/** Records the result's values in the sample runs, computed from the operands' values. */
 function noteCombined(
   t: Tracer,
   operator: string,
@@ -193,8 +193,8 @@ function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): DeviceSca
 }
 
 /**
- * Returns a number as a graph value, even if it is symbolic: required for the left operand of an operator and for
- * operands of native functions.
+ * Returns a number as a graph value, even if it is symbolic: required for an operator's left operand and for operands
+ * of native functions.
  */
 function asTensor(t: Tracer, variable: Variable, value: number, device: Device): Tensor {
   if (variable.kind !== 'symbolic' || typeof value === 'number') {
@@ -225,7 +225,7 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
     const symbol = t.numbers.attribute(variable.expr);
     if (symbol !== undefined) {
       guardNumbers(t, variable);
-      // A number that sizes determine differs in a program for other sizes.
+      // A number determined by sizes differs in a program for other sizes.
       if (typeof symbol === 'number' || t.isInRegion) {
         return numberTensor(t, variable.expr, t.device);
       }
@@ -243,7 +243,7 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
   );
 }
 
-/** `!scalar` still tells the union's option. */
+/** `!scalar` also selects the union's option. */
 function negatedTag({ tells }: DeviceScalar): Pick<DeviceScalar, 'tells'> {
   if (!tells) return {};
   return { tells: { ...tells, holds: tells.holds.map((each) => !each) } };

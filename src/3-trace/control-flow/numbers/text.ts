@@ -16,7 +16,7 @@ type Parts = readonly TextPart<DeviceScalar>[];
 
 const asString: NumberFormat = { method: 'toString', digits: null };
 
-/** `${a}${b}` with at least one device scalar or text with one; undefined otherwise. */
+/** `${a}${b}` with at least one device scalar or text that contains one; undefined otherwise. */
 export function textOfAll(t: Tracer, values: readonly Variable[]): TextVariable | undefined {
   if (!values.some(({ kind }) => kind === 'scalar' || kind === 'text')) return undefined;
   const parts: TextPart<DeviceScalar>[] = [];
@@ -49,7 +49,7 @@ function merged(parts: Parts): Parts {
   return result;
 }
 
-/** `a + b` where one is text and the other a device scalar or text with one. */
+/** `a + b` of text and a device scalar or text that contains one. */
 export function concatenated(t: Tracer, a: Variable, b: Variable): TextVariable | undefined {
   return isText(a) || isText(b) ? textOfAll(t, [a, b]) : undefined;
 }

@@ -51,12 +51,12 @@ const makesWhole: ReadonlySet<string> = new Set([
   ...['Math.floor', 'Math.ceil', 'Math.round', 'Math.trunc', 'Math.sign'],
 ]);
 
-/** Notes whether a result is whole, based on its operands. */
+/** Records whether a result is whole, based on its operands. */
 export function noteComputed(fn: string, result: Tensor, from: readonly Variable[]): void {
   if (makesWhole.has(fn) || (keepsWhole.has(fn) && from.every(isWhole))) noteWhole(result);
 }
 
-/** Converts a number to an integer dtype. A run in which the dtype can't represent it ends without effects. */
+/** Converts a number to an integer dtype. A run whose number the dtype can't represent ends without effects. */
 export function asInteger(t: Tracer, number: Tensor, dtype: DType): Tensor {
   const [integer, holds] = t.runApi(() =>
     noGrad(() => {

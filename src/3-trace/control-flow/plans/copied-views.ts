@@ -12,7 +12,7 @@ export interface ProgramAround {
   outside(): readonly OutsideValue[];
 }
 
-/** An input of a region, and the value of the enclosing program that it has at first. */
+/** An input of a region, and its initial value in the enclosing program. */
 export interface OutsideValue {
   readonly input: ValueId;
   readonly outer: ValueId;
@@ -21,20 +21,20 @@ export interface OutsideValue {
 
 /** Roots of the values of one program. */
 interface Noted {
-  /** Memory of which parts were copied. */
+  /** Memory whose parts were copied. */
   readonly sources: Set<ValueId>;
-  /** Copies, and lists with copies. */
+  /** Copies, and lists that contain copies. */
   readonly copies: Set<ValueId>;
 }
 
 /**
- * Tensors that the program copies where eager execution has a view. An in-place write to one of them would not be
- * visible through the other, so it is rejected.
+ * Tensors that the program copies although eager execution has a view. An in-place write to a copy or its original
+ * would not be visible through the other, so it is rejected.
  */
 export class CopiedViews {
   readonly #noted = new Map<ProgramBuilder, Noted>();
 
-  /** Notes that parts of the sources were copied. */
+  /** Records that parts of the sources were copied. */
   note(builder: ProgramBuilder, sources: readonly Tensor[], copies: readonly Tensor[]): void {
     const noted = this.#notedIn(builder);
     for (const source of sources) noted.sources.add(builder.rootOf(source));
@@ -43,12 +43,12 @@ export class CopiedViews {
 
   readonly #only = new WeakSet<Tensor>();
 
-  /** Notes that a tensor of data-dependent shape is the only one on its memory. */
+  /** Records that a tensor of data-dependent shape is the only one on its memory. */
   noteOnly(tensor: Tensor): void {
     this.#only.add(tensor);
   }
 
-  /** Notes that a view, branch or loop may have given these tensors' memory another name. */
+  /** Records that a view, branch or loop may have given these tensors' memory another name. */
   noteShared(tensors: readonly Tensor[]): void {
     for (const tensor of tensors) this.#only.delete(tensor);
   }
@@ -62,7 +62,7 @@ export class CopiedViews {
     return this.#noted.size === 0;
   }
 
-  /** Whether parts of the value's memory may have been copied, here or in a program around. */
+  /** Whether parts of the value's memory may have been copied, here or in an enclosing program. */
   isSource(program: ProgramAround, id: ValueId): boolean {
     const { builder } = program;
     const sources = this.#noted.get(builder)?.sources ?? none;
@@ -72,21 +72,21 @@ export class CopiedViews {
     );
   }
 
-  /** Whether the value may be a copy, or a list with one. */
+  /** Whether the value may be a copy, or a list that contains one. */
   isCopy(program: ProgramAround, id: ValueId): boolean {
     const { builder } = program;
     const copies = this.#noted.get(builder)?.copies ?? none;
     const root = builder.memory.rootOf(id);
     return (
-      // Later results of branches and loops may be the copy; what the copy may be instead came before it, as all inputs
-      // did, though the program notes an input when it is first used.
+      // Later results of branches and loops may be the copy. Whatever else the copy may be preceded it; so did all
+      // inputs, though the program records an input when it is first used.
       (!builder.isInput(root) &&
         [...copies].some((copy) => copy <= root && builder.memory.mayShare(copy, root))) ||
       outsideOf(program, id).some(({ around, outer }) => this.isCopy(around, outer))
     );
   }
 
-  /** Whether an output may be a copy of memory that others see: that of an input or another output. */
+  /** Whether an output may be a copy of memory that is visible elsewhere: of an input or another output. */
   leave(program: ProgramAround, outputs: readonly ValueId[]): boolean {
     if (this.isEmpty) return false;
     const others = outputs.filter((id) => !this.isCopy(program, id));
@@ -94,7 +94,7 @@ export class CopiedViews {
     return [...program.builder.inputs, ...others].some((id) => this.isSource(program, id));
   }
 
-  /** Throws a graph break for a write to a copied tensor or a copy, of this program or one around it. */
+  /** Throws a graph break for a write to a copied tensor or a copy, of this program or an enclosing one. */
   expectNone(program: ProgramAround, written: Tensor): void {
     this.#expectNone(program, program.builder.valueOf(written));
   }
@@ -104,7 +104,7 @@ export class CopiedViews {
     if (this.isCopy(program, written) || this.isSource(program, written)) throw isCopied();
   }
 
-  /** Follows the ops from an index on: what they write, and the lists through which copies pass. */
+  /** Follows the ops from an index on: their writes, and the lists that copies pass through. */
   follow(program: ProgramAround, from: number): void {
     if (this.isEmpty) return;
     const { builder } = program;

@@ -42,7 +42,7 @@ export class LoopPlans {
 
   readonly #native = new WeakSet<object>();
 
-  /** Returns whether instances of the class leave the trace with elements that only its constructor can add. */
+  /** Returns whether instances of the class leave the trace with members that only its constructor can add. */
   isConstructedNatively(type: object): boolean {
     return this.#native.has(type);
   }
@@ -103,7 +103,7 @@ export class LoopPlans {
     return this.choose(code, loop, 'unrolled');
   }
 
-  /** Why tracing with lists failed, so that the trace goes without them; null if it hasn't. */
+  /** Why tracing with lists failed and the trace continues without them; null if it hasn't failed. */
   withoutLists: BreakRecord | null = null;
   /** True if tensors whose shape differs between iterations have data-dependent shapes. */
   shapesDiffer = false;
@@ -186,7 +186,7 @@ export class LoopPlans {
 
   readonly #sorts = new Map<Code, Map<Pc, SortPlan>>();
 
-  /** Returns how the sort at this call finds its order; `inserted` by default. */
+  /** Returns how the sort at this call determines its order; `inserted` by default. */
   sortOf(code: Code, pc: Pc): SortPlan {
     return this.#sorts.get(code)?.get(pc) ?? 'inserted';
   }
@@ -264,7 +264,7 @@ export class LoopPlans {
 
   readonly #copied = new Map<Code, Set<Pc>>();
 
-  /** Returns whether an array is copied element by element there, although it may have any length. */
+  /** Returns whether the code at this position copies an array element by element, although its length may vary. */
   copiesElements(code: Code, pc: Pc): boolean {
     return this.#copied.get(code)?.has(pc) ?? false;
   }
@@ -304,7 +304,7 @@ function positionOf({ spans, source }: Code, { header }: Loop): UserPosition | u
   return span && source.position(span.start);
 }
 
-/** Thrown when the trace has learned something that it should have known from the start. */
+/** Thrown when the trace learns something that it should have known from the start. */
 export class RestartTrace extends Error {
   override readonly name = 'RestartTrace';
 }

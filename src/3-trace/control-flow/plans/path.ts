@@ -12,7 +12,7 @@ export interface PathEnd {
   readonly which: DeviceScalar | null;
   /** The returned value, if a target is the return. */
   readonly value: Variable | null;
-  /** For a loop's head: the decision that ends it, and whether true means another iteration. */
+  /** For a loop's head: the decision that ends the loop, and whether true means another iteration. */
   readonly test?: { readonly scalar: DeviceScalar; readonly stays: boolean };
   /** For errors: the position of the path's last line, and its last instruction. */
   readonly at?: UserPosition | undefined;

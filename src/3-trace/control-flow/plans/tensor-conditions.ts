@@ -18,8 +18,8 @@ export class TensorConditions {
   }
 
   /**
-   * Conditions that are the result of a comparison, so the user must have meant its value. Other tensors, such as
-   * masks, may be tested for presence.
+   * Conditions that are the result of a comparison: the user must have meant its value. Other tensors, such as masks,
+   * may be tested for presence.
    */
   get comparisons(): readonly UserPosition[] {
     return [...this.#comparisons.values()];
@@ -34,7 +34,7 @@ export class TensorConditions {
     this.#comparisons.set(formatPosition(at), at);
   }
 
-  /** For the error of a trace without end: a loop in progress whose condition is one of them. */
+  /** For the error of an endless trace: a loop in progress whose condition is one of them. */
   describe(frames: readonly TraceFrame[]): string | null {
     for (const { closure, pc } of frames) {
       const { code } = closure;

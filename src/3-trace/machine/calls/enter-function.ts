@@ -40,7 +40,7 @@ export interface Call {
   readonly returnTo: Reg | undefined;
 }
 
-/** Inlines a pre-existing function, or what is traced in place of a built-in one. */
+/** Inlines a pre-existing function, or the function traced in place of a built-in one. */
 export function enterFunction(
   t: Tracer,
   callee: FunctionVariable,
@@ -112,7 +112,7 @@ function heldVariable(t: Tracer, value: unknown, name: string): Variable {
 }
 
 /**
- * Breaks the graph if a sloppy function that uses `this` is called without a receiver: it would see the global
+ * Breaks the graph if a sloppy function that uses `this` is called without a receiver: its `this` would be the global
  * object.
  */
 function receiverSeenBy(
@@ -179,7 +179,7 @@ export function enterPassed(
   return enterCall(t, call, { closure, cells: [], thisVariable, args: call.args });
 }
 
-/** Returns `this` in a pre-existing function that any other of the same code may replace. */
+/** Returns `this` of a pre-existing function that any other function with the same code may replace. */
 function thisThrough(
   t: Tracer,
   { source: base }: FunctionVariable,
@@ -192,7 +192,7 @@ function thisThrough(
 }
 
 /**
- * Pushes the callee; the caller continues after its call, with the result in `returnTo`. For an async function,
+ * Pushes the callee's frame; the caller continues after its call, with the result in `returnTo`. For an async function,
  * returns its promise.
  */
 function enterCall(
@@ -235,10 +235,7 @@ function followAsync(t: Tracer, name: string, enter: () => undefined): Variable 
   });
 }
 
-/**
- * True for an arrow that depends on how the surrounding function was constructed. `isKnown`: its `new.target` is
- * known.
- */
+/** Whether an arrow depends on how the surrounding function was constructed. `isKnown`: its `new.target` is known. */
 function usesConstruction(code: Closure['code'], isKnown: boolean): boolean {
   if (code.kind !== 'arrow') return false;
   if (!isKnown && usesNewTarget(code)) return true;

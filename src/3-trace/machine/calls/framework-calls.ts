@@ -1,4 +1,4 @@
-/** tostatic functions that affect more than their arguments, as performed by the tracer. */
+/** tostatic functions with an effect beyond their arguments, as performed by the tracer. */
 
 import { checkpoint } from '../../../../runtime/autograd/checkpoint.ts';
 import { enableGrad, gradEnabled, noGrad } from '../../../../runtime/autograd/grad-mode.ts';
@@ -72,7 +72,7 @@ type Callable = (...args: never[]) => unknown;
 const scoped = new Map<unknown, boolean | null>([
   [noGrad, false],
   [enableGrad, true],
-  // In captured code, lifetimes follow from liveness: there is nothing to tidy.
+  // In captured code, lifetimes follow from liveness, so there is nothing to tidy.
   [tidy, null],
 ]);
 
@@ -95,7 +95,7 @@ export function guardedBody(
 ): GuardedBody | null {
   const called: unknown = fn;
   const [place, body] = args;
-  // A span of a program is not a span of time: ops run in the plan's order.
+  // A span of a program is not a span of time: ops run in the order of the plan.
   if (called === span) return body ? { body, guard: undefined } : null;
   if (called !== deviceGuard) return null;
   const guard = place && guardOf(t, place);
@@ -193,7 +193,7 @@ const performed = new Map<unknown, Performed>([
   [unknownOption, traceThrow],
 ]);
 
-/** The functions that the tracer performs itself, in an order that is the same in every process. */
+/** The functions that the tracer performs itself, in the same order in every process. */
 export function performedFunctions(): Iterable<unknown> {
   return [...performed.keys(), ...scoped.keys(), span, deviceGuard];
 }

@@ -79,8 +79,8 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
 }
 
 /**
- * Makes a call and traces it to its return, for calls that the language makes within an instruction. A break
- * inside the call rolls everything back and is attributed to that instruction.
+ * Makes a call and traces it to its return, for calls that the language makes within an instruction. A break inside the
+ * call rolls everything back and is attributed to the instruction.
  */
 export function callInside(
   t: Tracer,
@@ -93,7 +93,7 @@ export function callInside(
   return t.attempt(() => t.execution.toReturn(() => invoke(t, callee, call)));
 }
 
-/** Calls a function that needs no source: a function of the tensor API, or a built-in that is modeled. */
+/** Calls a function that needs no source: a function of the tensor API, or a modeled built-in. */
 function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
   const { value } = callee;
   if (value === breakGraph) throw new GraphBreak('forced', 'breakGraph()');

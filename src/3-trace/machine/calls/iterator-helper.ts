@@ -4,8 +4,8 @@ import type { GeneratorVariable } from '../../variables/iterator-variables.ts';
 import type { Variable } from '../../variables/variable.ts';
 
 /**
- * Makes the generator that represents the result of `iterator.map(f)` and similar methods in the trace. `enter` begins
- * the polyfill. If the result leaves the trace, the call runs natively.
+ * Creates the generator that represents the result of `iterator.map(f)` and similar methods in the trace. `enter`
+ * begins the polyfill. If the result leaves the trace, the call runs natively.
  */
 export function iteratorHelper(
   t: Tracer,

@@ -87,7 +87,7 @@ export function traceExpectArguments(
   return undefinedVariable;
 }
 
-/** Passes if `holds` for each checked value. A rejected value is left to the native function. */
+/** Passes if `holds` is true for each checked value. A rejected value is left to the native function. */
 const traceEach =
   (holds: (t: Tracer, value: Variable) => boolean, from = 1) =>
   (t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable => {
@@ -158,7 +158,7 @@ function guardSort(t: Tracer, value: Variable): void {
   guardObject(t, value);
 }
 
-/** Returns whether a kind accepts a value. Of a number that differs from call to call, only its bounds are guarded. */
+/** Returns whether a kind accepts a value. For a number that differs between calls, only its bounds are guarded. */
 function isAccepted(t: Tracer, kind: OptionKind, value: Variable): boolean {
   const { bounds } = kind;
   const isChanging = value.kind === 'symbolic' || value.kind === 'scalar';
@@ -175,7 +175,7 @@ function isAccepted(t: Tracer, kind: OptionKind, value: Variable): boolean {
   });
 }
 
-/** Kinds test primitives, and arrays and plain objects of primitives; for other values they test only the type. */
+/** Kinds test primitives, and arrays and plain objects of primitives; of other values they test only the type. */
 function knownValue(t: Tracer, value: Variable): unknown {
   if (isPrimitiveVariable(value)) return constantOf(t, value);
   const plain = plainValues(t, [value]);

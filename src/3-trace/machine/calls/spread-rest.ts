@@ -9,10 +9,10 @@ import { specialized } from '../../variables/unions.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
 
 interface SpreadArguments {
-  /** The function, which the call inlines. */
+  /** The inlined function. */
   readonly code: Code;
   readonly args: readonly Variable[];
-  /** The arguments behind them. */
+  /** The remaining arguments. */
   readonly rest: NewArrayVariable;
 }
 
@@ -32,7 +32,7 @@ export function spreadRest(
   return { code, args, rest: manyTensors(t, { ...array.extended, preceding: [] }) };
 }
 
-/** Returns whether the function takes all arguments behind the first ones as its rest parameter. */
+/** Returns whether all arguments after the first ones are the function's rest parameter. */
 function takesTogether({ instructions }: Code, count: number): boolean {
   return instructions.every((each) => {
     if (each.op === 'arg') return each.index < count;

@@ -6,7 +6,7 @@ import { specialized } from '../../variables/unions.ts';
 import { newArray, undefinedVariable, type Variable } from '../../variables/variable.ts';
 import { mayBeTensor } from './option-checks.ts';
 
-/** `tensorsIn(value)`, with which modules register their backward hooks on all outputs, as an array. */
+/** `tensorsIn(value)` as an array: modules use it to register backward hooks on all outputs. */
 export function traceTensorsIn(
   t: Tracer,
   _receiver: Variable,

@@ -112,13 +112,13 @@ function testOf(t: Tracer, frame: TraceFrame, test: Reg): Condition {
   return truthOf(t, variable);
 }
 
-/** The package's own code tests masks for presence, even those it has computed by a comparison. */
+/** Skips the package's own code: it tests masks for presence, even those computed by a comparison. */
 export function noteComparison(t: Tracer, frame: TraceFrame, tested: TensorVariable): void {
   if (isFrameworkFile(frame.closure.code.source.file)) return;
   t.control.tensorConditions.noteComparison(frame, tested);
 }
 
-/** The others are the tracer loop's own, as `return` is. */
+/** The tracer loop executes the others itself, like `return`. */
 function breakAtDelegate(): never {
   throw new GraphBreak('unsupported-value', 'a generator delegates to another one');
 }

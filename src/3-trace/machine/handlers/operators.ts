@@ -203,7 +203,7 @@ function isEquality(operator: BinaryOperator): operator is Equality {
   return operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
 }
 
-/** Compares a union with a value by the index of the union's option. */
+/** Compares a union with a value by the index of its option. */
 function compareUnion(
   t: Tracer,
   operator: BinaryOperator,

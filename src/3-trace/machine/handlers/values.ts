@@ -222,18 +222,18 @@ function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
     throw new GraphBreak('throw', `${name} can't be read`);
   }
   const variable = t.read({ kind: 'free', scope, name, owner: code.name }, value);
-  // This package never reassigns the functions that its modules share.
+  // This package never reassigns functions that its modules share.
   if (!constant && !(variable.kind === 'function' && isFrameworkFile(code.source.file))) {
     return variable;
   }
-  // Never reassigned, so no guard is needed. Objects keep their source, since their content may change.
+  // It is never reassigned, so no guard is needed. Objects keep their source, since their content may change.
   if (variable.kind === 'constant' || variable.kind === 'function') {
     return { ...variable, source: null };
   }
   return variable;
 }
 
-/** Returns what the trace has written to the global object's property, if the name refers to that; `absent` included. */
+/** Returns what the trace wrote to the global object's property, if the name refers to it; `absent` included. */
 function writtenGlobal(t: Tracer, { closure }: TraceFrame, name: string): Variable | undefined {
   const { scope } = closure;
   if (!t.effects.isWritten(globalThis) || scope.isConstant(name)) return undefined;
