@@ -31,7 +31,7 @@ export {
   printRefusal,
 } from './script/refusal.ts';
 
-// Refusals are cached as well: a function that can't be captured is requested at every call.
+// Refusals are cached as well: each call requests the capture again.
 const captures = new WeakMap<AnyFunction, CapturedFunction | CaptureRefusal>();
 
 /**
@@ -102,7 +102,7 @@ function withFile(captured: CapturedFunction, file: string): CapturedFunction {
 const bound = new WeakMap<AnyFunction, BoundTarget | null>();
 
 /**
- * Returns what a bound function was made from, one `bind` at a time; undefined for other functions, and without an
+ * Returns what a bound function was created from, one `bind` at a time; undefined for other functions, and without an
  * inspector.
  */
 export function boundFrom(fn: AnyFunction): BoundTarget | undefined {
@@ -122,7 +122,7 @@ function captureWith(
   if (isProxy(fn)) return refuse('proxy', 'The function is a Proxy.');
   const marked = readMarker(fn);
   if (!marked) return capturePrinted(fn, scope);
-  // The module's code of a function with private names reaches them through its scope.
+  // Code stored with the module reaches private names through its scope.
   const stored = marked.privateNames.size === 0 ? marked.code : undefined;
   const code = stored && ((lower: () => Code) => stored(fn.name, lower));
   return captureGiven(fn, { ...marked, code }, marked.source, scope);

@@ -12,9 +12,9 @@ export interface FunctionScope {
   readonly at: { readonly file: string; readonly line: number; readonly column: number };
   /** All free names of the function and its inner functions. */
   readonly names: readonly string[];
-  /** Returns the current value. Throws the ReferenceError that the function's own code would get. */
+  /** Returns the current value. Throws the ReferenceError that the function's own code would throw. */
   get(name: string): unknown;
-  /** Assigns the variable. Throws what an assignment in the function would throw. */
+  /** Assigns the variable. Throws the errors of an assignment in the function. */
   set(name: string, value: unknown): void;
   /** Returns true if nothing can assign the variable any more. */
   isConstant(name: string): boolean;

@@ -62,7 +62,7 @@ function plainAssignment(l: Lowering, node: AssignmentExpression, dst: Reg | und
     emitSet(l, node, place, value);
     return value;
   }
-  // A pattern: its value is evaluated first, and is the value of the whole expression.
+  // A pattern: its value is evaluated first, and is also the value of the whole expression.
   const value = l.stable(l.expression(right, dst), left, spanOf(right));
   l.target(left, 'assign')(value, spanOf(right), right);
   return value;
@@ -163,7 +163,7 @@ function variableReference(
   };
 }
 
-/** Evaluates the parts of a property that is written. They keep their values up to offset `until`. */
+/** Evaluates the parts of a property to write. They keep their values up to offset `until`. */
 export function lowerMemberTarget(l: Lowering, node: MemberExpression, until: number): Place {
   if (node.object.type === 'Super') return superPlace(l, node, until);
   return { object: lowerObject(l, node, until), key: memberKey(l, node, until) };

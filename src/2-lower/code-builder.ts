@@ -126,7 +126,7 @@ export class CodeBuilder {
     return this.current;
   }
 
-  /** Sets the handler of exceptions in the instructions of `body`; undefined if they leave the function. */
+  /** Sets the handler of exceptions for the instructions of `body`; undefined if they leave the function. */
   within(protection: Protection | undefined, body: () => void): void {
     const outer = this.current;
     this.current = protection;

@@ -1,11 +1,11 @@
 import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { CodeBuilder, Label } from './code-builder.ts';
 
-/** A path through a `finally` block. A register contains its number until the block is done. */
+/** A path through a `finally` block. A register contains its number until the block has finished. */
 interface Completion {
   readonly number: number;
   readonly span: Span;
-  /** Continues outside of the try statement. `value`: the register of the saved completion value. */
+  /** Continues outside the try statement. `value`: the register of the saved completion value. */
   readonly continueWith: (value: Reg) => void;
 }
 
@@ -14,9 +14,8 @@ const normal = 0;
 const thrown = 1;
 
 /**
- * A `finally` block. Its code exists only once: every path into it stores a number in a register, by which the
- * paths are separated after the block. The state of a pending `return` or exception is thus in registers, like all
- * other state.
+ * A `finally` block. Its code is emitted once: every path into it stores a number in a register, and the number selects
+ * the path after the block. The state of a pending `return` or exception is thus in registers, like all other state.
  */
 export class Finalizer {
   /** The value that is returned or thrown, in the statement's lowest temporary. */
@@ -55,7 +54,7 @@ export class Finalizer {
     this.enter(completion.number, span);
   }
 
-  /** Emits the block after the code that it belongs to. `onThrow`: the target of exceptions. */
+  /** Emits the block after the code that it protects. `onThrow`: the target of exceptions. */
   lower(onThrow: Label, block: Span, body: () => void): void {
     const end = { start: block.end, end: block.end };
     this.enter(normal, { start: block.start, end: block.start });

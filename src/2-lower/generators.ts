@@ -10,7 +10,7 @@ export function lowerYield(l: Lowering, node: YieldExpression, dst = l.code.temp
   const returned = l.code.label();
   const end = l.code.label();
   const src = node.argument ? l.expression(node.argument) : l.code.constant(undefined, span);
-  // The value of a `return` is not the value of the expression.
+  // The value of a `return` is not the value of the `yield` expression.
   const sent = l.code.temp();
   l.code.yield(node.delegate ? 'delegate' : 'yield', sent, src, returned, span);
   l.code.emit({ op: 'move', dst, src: sent }, span);

@@ -20,7 +20,7 @@ interface JumpTarget {
 
 type Close = (span: Span) => void;
 
-/** Fields of their own, since a page may put one of these names on `Object.prototype`. */
+/** Own fields, since a page may define one of these names on `Object.prototype`. */
 const noExits = { end: undefined, next: undefined, close: undefined, finalizer: undefined };
 
 /** The enclosing statements that `break`, `continue` and `return` leave. */
@@ -117,7 +117,7 @@ export class JumpTargets {
           );
           return;
         }
-        // Exceptions of the iterator belong to the code around the loop.
+        // Exceptions of the iterator are handled by the code around the loop.
         if (close) this.code.within(protection, () => close(span));
       }
       go(value as Reg);

@@ -17,12 +17,11 @@ export {
 
 /**
  * In: a function of a script, with its offsets in `source.text`; `name`, if its location names it; `privateNames`:
- * whether the scope that it will run in has access to private names. Out: its bytecode, including its inner
- * functions'; or a refusal with the construct and the reason. Guarantees: the code passes `verify`; run by the
- * interpreter, it does what the function does, in the same order and with the same errors; every instruction is
- * reachable.
+ * whether the scope that it will run in has access to private names. Out: its bytecode, including its inner functions';
+ * or a refusal with the construct and the reason. Guarantees: the code passes `verify`; run by the interpreter, it
+ * behaves like the function, in the same order and with the same errors; every instruction is reachable.
  *
- * Names outside the function, including its own name, stay free (`loadFree`). The function's `this` is an
+ * Names outside the function, including its own name, remain free (`loadFree`). The function's `this` is an
  * instruction; an inner arrow captures it from the frame that creates the arrow.
  */
 export function lowerFunction(

@@ -8,9 +8,9 @@ import type { FunctionLike } from './syntax/nodes.ts';
 import type { Variables } from './variables.ts';
 
 /**
- * Stores a value in a variable, property or pattern whose own expressions have already run. A default value is put
- * into the same register. `from`: the value's expression, or the parameter, for error messages; omitted inside
- * another pattern.
+ * Stores a value in a variable, property or pattern whose own expressions have already run. A default value goes into
+ * the same register. `from`: the value's expression, or the parameter, for error messages; omitted inside another
+ * pattern.
  */
 export type Store = (value: Reg, span: Span, from?: AnyNode) => void;
 
@@ -34,8 +34,8 @@ export interface InnerFunction {
 }
 
 /**
- * The lowering of one function, as seen by its parts. Each construct's file gets this object and calls the others
- * through it, which avoids import cycles.
+ * The lowering of one function, as its parts see it. The file of each construct receives this object and calls the
+ * others through it, which avoids import cycles.
  */
 export interface Lowering {
   readonly code: CodeBuilder;
@@ -53,9 +53,9 @@ export interface Lowering {
    * temporary.
    */
   expression(node: Expression, dst?: Reg): Reg;
-  /** Like `expression`, in a register that doesn't change up to offset `until`. */
+  /** Like `expression`, but in a register that doesn't change up to offset `until`. */
   operand(node: Expression, until: number): Reg;
-  /** Returns the register, or a copy if it belongs to a variable that is written within this text. */
+  /** Returns the register, or a copy if its variable is written within this text. */
   stable(register: Reg, within: Span, span: Span): Reg;
   /** Like `expression`. An anonymous function or class gets this name, or that of the key. */
   named(node: Expression, name: string | Reg | undefined, dst?: Reg): Reg;

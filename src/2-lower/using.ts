@@ -32,8 +32,8 @@ export function lowerUsing(l: Lowering, node: VariableDeclaration, rest: () => v
 }
 
 /**
- * Runs the body, then disposes the value, which stays in its register until then. The method is looked up before
- * the body; a value without one is rejected.
+ * Runs the body, then disposes the value, which remains in its register until then. The method is looked up before the
+ * body; a value without one is rejected.
  */
 export function disposeAfter(l: Lowering, value: Reg, span: Span, body: () => void): void {
   const mark = l.code.mark();
@@ -52,8 +52,8 @@ interface Resource {
 }
 
 /**
- * Lowers the call of a resource's dispose method. If the method throws, its error is thrown, with the body's error
- * as suppressed.
+ * Lowers the call of a resource's dispose method. If the method throws, its error is thrown with the body's error as
+ * `suppressed`.
  */
 function lowerDisposal(
   l: Lowering,

@@ -6,8 +6,8 @@ import { type Analysis, type Binding, contains, type FunctionScope } from './sco
 import { spanOf } from './syntax/nodes.ts';
 
 /**
- * Reads and writes names. A variable lives in its own register; if inner functions share it, it lives in a cell,
- * and the register contains the cell.
+ * Reads and writes names. A variable is in its own register; if inner functions share it, it is in a cell, and the
+ * register contains the cell.
  */
 export class Variables {
   private readonly registers = new Map<Binding, Reg>();
@@ -136,7 +136,7 @@ export class Variables {
     else this.assign(node, src, span);
   }
 
-  /** Lets the engine initialize a name of the script: the code is suspended until that is done. */
+  /** Lets the engine initialize a name of the script: the code is suspended until it has. */
   private handOver(src: Reg, span: Span): void {
     const mark = this.code.mark();
     const next = this.code.label();
@@ -168,8 +168,8 @@ export class Variables {
   }
 
   /**
-   * Returns true if a handler may read the variable's value from before this write, so that nothing after the
-   * write may fail. A variable declared in a `try` is out of its handler's scope.
+   * Returns true if a handler may read the variable's value from before this write, in which case nothing may fail
+   * after the write. A variable declared in a `try` is out of its handler's scope.
    */
   isWatched(name: Identifier): boolean {
     const { binding } = this.useOf(name);

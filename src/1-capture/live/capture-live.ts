@@ -40,8 +40,8 @@ const valueNamed = (properties: readonly RemoteProperty[], name: string) =>
 
 /**
  * The route through the inspector: whole script, exact location, live scope. `fn` is not bound. `probe`: a call is
- * started even if no outer variable changes. `users`: a published function of this package is refused before its
- * script, a large one, is loaded.
+ * started even if no outer variable changes. `users`: published functions of this package are refused before their
+ * large script is loaded.
  */
 export function captureLive(
   session: DebuggerSession,

@@ -115,5 +115,5 @@ export function parsePrinted(printed: string): Printed | CaptureRefusal {
 export const isNativeText = (printed: string): boolean =>
   /\{\s*\[native code\]\s*\}\s*$/.test(printed);
 
-/** V8 gives these own properties to sloppy plain functions only; all other functions are taken as strict. */
+/** V8 gives these own properties only to sloppy plain functions; all other functions are treated as strict. */
 const isSloppy = (fn: AnyFunction): boolean => Object.hasOwn(fn, 'caller');

@@ -2,11 +2,11 @@ import type { AnyFunction, CapturedFunction } from '../script/captured-function.
 import type { CaptureRefusal } from '../script/refusal.ts';
 import type { DebuggerSession } from './debugger-session.ts';
 
-/** An engine's inspector, as far as captures use it. */
+/** The parts of an engine's inspector that captures use. */
 interface Inspector {
   /** Returns undefined if there is no inspector. */
   open(): DebuggerSession | undefined;
-  /** `users`: published functions of this package are refused. */
+  /** `users`: whether published functions of this package are refused. */
   capture(
     session: DebuggerSession,
     fn: AnyFunction,
@@ -44,7 +44,7 @@ let depth = 0;
 let current: DebuggerSession | undefined;
 /** The time at which the open session became idle; undefined during a capture and without a session. */
 export let sessionIdleSince: number | undefined;
-/** True if a timer or microtask is going to end the session. */
+/** Whether a timer or microtask will end the session. */
 let isScheduled = false;
 
 /**
@@ -69,7 +69,7 @@ export function withCaptureSession<T>(run: () => T): T {
 
 const longestIdle = (): number => worthKeeping * (current?.msToDebug ?? 0);
 
-/** The timer doesn't keep the process alive. */
+/** The timer must not keep the process alive. */
 function scheduleEnd(ms: number): void {
   isScheduled = true;
   if (ms > 0) setTimeout(endIfIdle, ms).unref();

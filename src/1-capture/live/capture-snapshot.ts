@@ -8,7 +8,7 @@ import { type FoundFunction, type Script, sourceOf } from './script.ts';
 
 /**
  * The route through `[[Scopes]]`, the engine's list of a function's outer scopes. It needs no call and no code
- * generation, but returns a copy. It therefore serves functions whose outer variables never change, and that need
+ * generation, but returns a copy. It therefore works for functions whose outer variables never change, and that need
  * neither an outer `this` nor private names. Returns undefined for other functions.
  */
 export function captureSnapshot(
@@ -88,7 +88,7 @@ const isCopied = (binding: Binding | undefined, script: Script): boolean =>
 const isFixed = (value: unknown): boolean =>
   typeof value === 'function' || Object.prototype.toString.call(value) === '[object Module]';
 
-/** True once a variable that its script never assigns was assigned through a scope: copies may be outdated. */
+/** Whether a variable that its script never assigns was assigned through a scope: copies may be outdated. */
 let isAnyAssigned = false;
 
 export function noteAssigned(binding: Binding | undefined): void {

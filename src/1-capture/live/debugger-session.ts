@@ -68,11 +68,9 @@ export interface ScriptInfo {
   readonly sourceMapURL?: string | undefined;
 }
 
-/**
- * A table on the global object through which code in the debugger reaches this module. It exists during a session.
- */
+/** A table on the global object through which code in the debugger reaches this module. It exists during sessions. */
 interface Handover {
-  /** Passes a value into the debugger (`handover.value`) and out of it. */
+  /** Passes a value into the debugger (`handover.value`) and back. */
   value: unknown;
   hit: (evaluate: (source: string) => unknown) => void;
   run: () => void;
@@ -83,7 +81,7 @@ const nothing = (): void => {};
 export const handoverName = '__tostaticCapture';
 const objectGroup = 'tostatic-capture';
 
-/** True once a session has not responded: sessions of this runtime never will. */
+/** Whether a session didn't respond: sessions of this runtime never will. */
 let isMute = false;
 
 /** A connected inspector session. All of its methods are synchronous. */
@@ -216,7 +214,7 @@ export class DebuggerSession {
     return { own: found.result, internal: found.internalProperties ?? [] };
   }
 
-  /** Releases all objects that the inspector holds for this session. */
+  /** Releases all objects that the inspector retains for this session. */
   release(): void {
     this.handover.value = undefined;
     this.handover.hit = nothing;

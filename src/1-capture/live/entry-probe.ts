@@ -19,7 +19,7 @@ export type Evaluate = (source: string) => unknown;
 const condition = `${handoverName}.hit(__tostaticSource => eval(__tostaticSource)), false`;
 
 /**
- * Gets an evaluator from the scope of `fn` without running its body. Breakpoints at all positions where a call can
+ * Returns an evaluator from the scope of `fn` without running its body. Breakpoints at all positions where a call can
  * begin have a condition that passes out `e => eval(e)` and is false, so that nothing pauses; then the call is
  * terminated. Termination can't be caught and runs no `finally`.
  */
@@ -96,7 +96,7 @@ export function probeEntry(
 }
 
 interface Entry extends EntryRanges {
-  /** The first stop, if the text shows it: `ranges` is empty then. */
+  /** The first stop, if the text determines it; `ranges` is then empty. */
   readonly reached: ReturnType<typeof firstStop>;
   /** Where the engine can stop, up to an offset. */
   readonly possible: (to: number, restrictToFunction: boolean) => readonly Place[];
@@ -144,7 +144,7 @@ function entryOf(
 
 /**
  * Returns the outer names that `probeEntry` may find hidden by local ones, as in `f() { { let x = 1 } return x }`: a
- * call stops outside of most blocks.
+ * call stops outside most blocks.
  */
 export function hiddenAtEntry(
   session: DebuggerSession,
@@ -198,7 +198,7 @@ function callThatStops(fn: AnyFunction, facts: FunctionFacts): Call | undefined 
   if (!classNode) {
     const run = () => {
       const result: unknown = Reflect.apply(fn, universalValue, args);
-      // The call of a generator has only bound its parameters.
+      // Calling a generator only binds its parameters.
       if (facts.node.generator) (result as Generator).next();
     };
     return { run, restore: () => {} };

@@ -74,7 +74,7 @@ export function liveScope(
       if (binding === undefined) return frozenGlobals.has(name);
       if (isOwnFunction(binding, script.text, reader)) return true;
       if (!isNeverReassigned(binding) || isExposed(binding, script)) return false;
-      // An uninitialized variable is still going to change.
+      // An uninitialized variable will still change.
       return isReadable(name) && (binding.kind !== 'var' || reader(name)() !== undefined);
     },
   };
@@ -100,7 +100,7 @@ function isExposed(binding: Binding, script: Script): boolean {
   }
 }
 
-/** Names come from the parser; this makes sure that nothing else is ever evaluated. */
+/** Names come from the parser; this ensures that nothing else is ever evaluated. */
 function checkName(name: string): void {
   if (/^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(name)) return;
   throw new Error(`invariant: ${JSON.stringify(name)} is not a variable's name`);

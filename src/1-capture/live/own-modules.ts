@@ -10,7 +10,7 @@ export function isOwnModule(from: string, importer: string): boolean {
   if (!from.startsWith('.')) return false;
   // A relative import of a published module refers to a published module.
   if (importer.startsWith(publishedScheme)) return true;
-  // Evaluated modules have names that lead nowhere, such as `vm:module(0)`.
+  // Evaluated modules have names that are no URLs, such as `vm:module(0)`.
   const base = fileUrl(importer);
   return URL.canParse(from, base) && ownPartOfFile(new URL(from, base).href) !== null;
 }

@@ -11,17 +11,17 @@ interface Inside {
   readonly evaluate: Evaluate;
   /** Names that the function hides. */
   readonly hidden: ReadonlySet<string>;
-  /** A new object of each run of the script, in a variable that never changes. */
+  /** An object that each run of the script creates, in a variable that never changes. */
   readonly witness: { readonly name: string; readonly value: unknown } | undefined;
 }
 
 const inside = new WeakMap<Script, Inside>();
 
 /**
- * Returns an evaluator for the top-level variables of a function's script, if the function uses no others: that of
- * a function captured before. Getting a new evaluator from each function would make the engine parse the whole
- * file again. An ES module has a single instance. Another script may have run several times, so the evaluator's
- * witness must be among the function's outer variables.
+ * Returns an evaluator for the top-level variables of a function's script, if the function uses no others: the
+ * evaluator of an earlier captured function. A new evaluator from each function would make the engine parse the whole
+ * file again. An ES module has a single instance. Another script may have run several times, so the evaluator's witness
+ * must be among the function's outer variables.
  */
 export function scriptEvaluator(
   session: DebuggerSession,
@@ -68,7 +68,7 @@ function findWitness(
       const value = evaluate(name);
       if (Object(value) === value) return { name, value };
     } catch {
-      // Not initialized yet, or a variable that no function uses, which the engine omits.
+      // Not initialized yet, or unused by all functions, in which case the engine omits it.
     }
   }
   return undefined;

@@ -30,13 +30,13 @@ export interface FoundFunction {
   readonly internal: readonly RemoteProperty[];
 }
 
-// Weak: a script is kept as long as one of its captured functions lives, because they refer to it.
+// Weak: a script lives as long as one of its captured functions, which refer to it.
 const scripts = new Map<string, WeakRef<Script>>();
 const forgotten = new FinalizationRegistry<string>((id) => {
   if (scripts.get(id)?.deref() === undefined) scripts.delete(id);
 });
 
-/** Returns a script of which a captured function is alive, without any requests to the engine. */
+/** Returns a script with a live captured function, without any requests to the engine. */
 export const knownScript = (scriptId: string): Script | undefined => scripts.get(scriptId)?.deref();
 
 /** Returns the unmodified file that a script was loaded from; undefined if that is unknown. */
@@ -72,16 +72,15 @@ export function loadScript(
 }
 
 /**
- * Returns the text as the source of one function. In published files of tostatic, which users bundle with their
- * own, the position tells who owns the function, and the file's name says so.
+ * Returns the text as the source of one function. In published files of tostatic that users bundle with their own, the
+ * position determines who owns the function, and the file's name tells it.
  */
 export function sourceOf({ text, url }: Script, { node }: FunctionFacts): SourceText {
   if (!mayBePublished(text.text)) return text;
   const { line, column } = text.lineAndColumnAt(node.start);
   const part =
     ownPartAt({ file: url, line: line + 1, column: column + 1 }) ??
-    // If stacks are mapped by source maps (tsx rewrites published files and maps them back), the original position
-    // decides.
+    // If source maps map stacks (tsx rewrites published files and maps them back), the original position decides.
     (sourceFolder === null ? ownPartAt(text.position(node.start)) : null);
   if (part === null || ownPartOfFile(text.file)) return text;
   return {

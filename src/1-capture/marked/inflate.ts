@@ -2,7 +2,7 @@
 
 import { invariant } from '../../../runtime/errors/invariant.ts';
 
-/** Canonical Huffman codes: how many have each length, and the symbols in the order of their codes. */
+/** Canonical Huffman codes: how many codes have each length, and the symbols in the order of their codes. */
 interface Codes {
   readonly counts: Uint16Array;
   readonly symbols: Uint16Array;
@@ -27,7 +27,7 @@ const extraBits = (first: number, groupSize: number, groups: number): number[] =
   ...Array.from({ length: groups * groupSize }, (_, i) => Math.floor(i / groupSize)),
 ];
 
-/** Returns the smallest value of each code: the ranges that the extra bits span follow each other. */
+/** Returns the smallest value of each code: the ranges covered by the extra bits are consecutive. */
 function smallest(bits: readonly number[], first: number): number[] {
   let next = first;
   return bits.map((count) => {
@@ -88,7 +88,7 @@ export function inflate(data: Uint8Array): Uint8Array<ArrayBuffer> {
     at += length;
   };
 
-  // The last length, 258, has a code of its own without extra bits.
+  // The last length, 258, has a separate code without extra bits.
   const lengthBits = [...extraBits(4, 4, 6), 0];
   const lengths = [...smallest(lengthBits.slice(0, -1), 3), 258];
   const distanceBits = extraBits(2, 2, 14);

@@ -12,7 +12,7 @@ interface ParsedFunction {
   readonly names: ReadonlyMap<FunctionNode, string>;
 }
 
-/** The syntax of an instrumented module, parsed as far as it is needed. */
+/** The syntax of an instrumented module, parsed as far as needed. */
 export class ModuleSyntax {
   readonly #script: LazyScript | CaptureRefusal;
   #names: ParsedFunction['names'] = new Map();

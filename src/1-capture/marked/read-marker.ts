@@ -33,9 +33,7 @@ interface Entry {
   readonly constructs: boolean;
 }
 
-/**
- * Entries by printed text, since one location has many closures. The oldest entries are dropped above the limit.
- */
+/** Entries by printed text, since one location has many closures. The oldest entries are evicted above the limit. */
 const entries = new Map<string, Entry | undefined>();
 const entryLimit = 200;
 

@@ -59,7 +59,7 @@ function analyzeMember(
   else if (member.kind === 'constructor') {
     analyzeFunction(walk, member.value, 'constructor', context, owner);
   } else {
-    // Private methods are traced along with the constructor: their names are read in its scope.
+    // Private methods are traced with the constructor: their names are read in its scope.
     const isOwn = !member.static && member.key.type === 'PrivateIdentifier';
     analyzeFunction(walk, member.value, 'method', isOwn ? fields : context);
   }

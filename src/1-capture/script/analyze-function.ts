@@ -5,7 +5,7 @@ import { hoistLexical, hoistVars, patternNames } from './hoist.ts';
 import { recordDeclared, type ScopeContext } from './scope-context.ts';
 import { hasUseStrict, type ScriptWalk } from './script-walk.ts';
 
-/** Analyzes a function: appends its facts, then visits its parameters and its body in scopes of their own. */
+/** Analyzes a function: appends its facts, then visits its parameters and body in new scopes. */
 export function analyzeFunction(
   walk: ScriptWalk,
   node: FunctionNode,

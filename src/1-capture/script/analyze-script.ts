@@ -28,7 +28,7 @@ export interface ScriptFacts {
   readonly functions: readonly FunctionFacts[];
   /** All classes, with the outer names that their field initializers use. */
   readonly classes: ReadonlyMap<ClassNode, OuterNames<Binding>>;
-  /** Analyzes a function again whose body was empty before (`parseLazily`). */
+  /** Analyzes a function again whose body was empty at first (`parseLazily`). */
   readonly withBody: (facts: FunctionFacts) => FunctionFacts;
 }
 

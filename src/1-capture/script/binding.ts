@@ -29,7 +29,7 @@ export interface Binding {
   isSearched?: true;
 }
 
-/** A variable outside a captured function, without its scope's other names. */
+/** A variable outside a captured function, without the other names of its scope. */
 export interface OuterBinding
   extends Readonly<Pick<Binding, 'name' | 'kind' | 'from' | 'initializations' | 'assignments'>> {
   readonly scope: Pick<LexicalScope, 'kind' | 'seesEval' | 'aliasesArguments'>;
@@ -54,7 +54,7 @@ export class LexicalScope {
     readonly facts?: FunctionBoundary,
   ) {}
 
-  /** Where code can refer to its variables: the function around it; undefined for the whole script. */
+  /** Where code can refer to its variables: the enclosing function; undefined for the whole script. */
   get extent(): Extent | undefined {
     return this.facts?.node ?? this.parent?.extent;
   }
@@ -91,11 +91,9 @@ export interface FunctionFacts {
   readonly enclosing: FunctionFacts | undefined;
   /** The scope that contains the function. */
   readonly around: LexicalScope;
-  /**
-   * Outer names that it or one of its inner functions uses; undefined if no scope of the script declares the name.
-   */
+  /** Outer names used by it or its inner functions; undefined if no scope of the script declares the name. */
   readonly free: Map<string, Binding | undefined>;
-  /** The free names that it or one of its inner functions assigns. */
+  /** The free names assigned by it or its inner functions. */
   readonly written: Set<string>;
   /** Names declared for the whole body, which hide outer ones at the entry. */
   readonly bodyNames: Set<string>;
@@ -107,8 +105,8 @@ export interface FunctionFacts {
 }
 
 /**
- * Returns true if no code of the script can change the variable after its initialization. Doesn't cover whether it
- * has been initialized yet, or whether other scripts see it (`exposed` scopes).
+ * Returns true if no code of the script can change the variable after its initialization. Ignores whether it has been
+ * initialized yet, and whether other scripts see it (`exposed` scopes).
  */
 export function isNeverReassigned(binding: OuterBinding): boolean {
   const { kind, scope } = binding;

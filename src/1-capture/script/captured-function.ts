@@ -21,7 +21,7 @@ export interface FunctionSyntax {
 
 /** A function as the compiler sees it: its source, and its live outer variables. */
 export interface CapturedFunction {
-  /** Never a bound function, but the target of all `bind` calls. */
+  /** The target of all `bind` calls, never a bound function. */
   readonly fn: AnyFunction;
   readonly route: CaptureRoute;
   /** The name in the user's source; a minifier may have changed `fn.name`. */
@@ -30,11 +30,11 @@ export interface CapturedFunction {
   readonly source: SourceText;
   /** The function's offset in the source. */
   readonly start: number;
-  /** Returns the function's syntax, always the same object for one position; parses it if it is unknown. */
+  /** Returns the function's syntax, always the same object for one position; parses it if necessary. */
   syntax(): FunctionSyntax;
   /**
-   * Returns the function's bytecode if its module carries it, always the same object for one position. `lower` lowers
-   * the syntax, for what the module doesn't carry.
+   * Returns the function's bytecode if its module contains it, always the same object for one position. `lower`: lowers
+   * the syntax, for parts that the module doesn't contain.
    */
   readonly code?: ((lower: () => Code) => Code) | undefined;
   readonly scope: Scope;

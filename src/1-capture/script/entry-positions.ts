@@ -67,9 +67,9 @@ export function entryRanges(
 }
 
 /**
- * Returns whether the engine's breakpoint on calls of a function may come after its entry. V8 gives an optional
- * chain the position 0. If a loop tests such a chain, or if one follows a comma, that is a possible breakpoint,
- * and the first in the text.
+ * Returns whether the engine's breakpoint on calls of a function may come after its entry. V8 gives an optional chain
+ * the position 0. If a loop tests such a chain, or if it follows a comma, position 0 is a possible breakpoint, and the
+ * first in the text.
  */
 const mayStopLate = ({ node }: FunctionFacts): boolean => childrenOf(node).some(hasChain);
 
@@ -79,10 +79,9 @@ function hasChain(node: AnyNode): boolean {
 }
 
 /**
- * Returns where a call stops first, as far as the text shows: at the function's first position in the text
- * (`'first'`), where a breakpoint on its calls is, or at an offset. V8 stops at the start of a statement before
- * running any of it, and gives a method call the position of the method's name. Undefined if something may run
- * earlier.
+ * Returns where a call stops first, if the text determines it: at the function's first position in the text
+ * (`'first'`), where a breakpoint on its calls is, or at an offset. V8 stops at the start of a statement before running
+ * any of it, and gives a method call the position of the method's name. Undefined if something may run earlier.
  */
 export function firstStop(facts: FunctionFacts): 'first' | number | undefined {
   const { node, classNode } = facts;
@@ -110,7 +109,7 @@ function firstStopOf(value: Expression): 'first' | number | undefined {
   return isPath(callee.object) ? 'first' : callee.property.start;
 }
 
-/** Returns true for names and property reads, where nothing stops. */
+/** Returns true for names and property reads, which have no stops. */
 function isPath(node: AnyNode): boolean {
   if (node.type === 'Identifier' || node.type === 'ThisExpression') return true;
   return (

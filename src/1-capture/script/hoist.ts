@@ -34,7 +34,7 @@ export function hoistVars(statements: readonly AnyNode[], scope: LexicalScope): 
 
 function hoistVarsOf(node: AnyNode, scope: LexicalScope, topLevel: boolean): void {
   if (isFunctionNode(node)) {
-    // In sloppy mode, a function is hoisted out of its block. It is treated as a variable that changes.
+    // In sloppy mode, a function is hoisted out of its block. It is treated as a changing variable.
     if (node.type === 'FunctionDeclaration' && !topLevel && node.id) {
       if (!isVisible(scope, node.id.name)) scope.declare(node.id.name, 'var').assignments++;
     }

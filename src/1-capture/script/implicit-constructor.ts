@@ -10,7 +10,7 @@ export const isImplicit = ({ body }: ClassNode): boolean =>
 
 const implicitConstructors = new WeakMap<ClassNode, FunctionFacts>();
 
-/** Returns the facts about the implicit constructor of a class, whose fields use the names. */
+/** Returns the facts about the implicit constructor of a class whose fields use the names. */
 export function implicitConstructor(
   classNode: ClassNode,
   fieldNames: ReadonlyMap<string, Binding | undefined>,

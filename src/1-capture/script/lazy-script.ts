@@ -7,9 +7,9 @@ import { parseScript } from './parse-script.ts';
 import { type CaptureRefusal, isRefusal } from './refusal.ts';
 
 /**
- * The syntax of a script, of which captures use few functions: bodies are parsed and analyzed when a function is
- * captured, its own with all inner functions, and those that mention an outer variable of it that can be assigned.
- * What is known of these variables is then the same as if the whole script had been parsed.
+ * The syntax of a script, parsed as needed, since captures use few functions. When a function is captured, its body
+ * with all inner functions is parsed and analyzed, and so are the bodies that mention an assignable outer variable of
+ * it. The facts about these variables are then the same as if the whole script had been parsed.
  */
 export class LazyScript {
   readonly #text: string;
@@ -40,7 +40,7 @@ export class LazyScript {
     return this.#lazy.ast;
   }
 
-  /** All classes outside of unparsed bodies, with the outer names that their field initializers use. */
+  /** All classes outside unparsed bodies, with the outer names used by their field initializers. */
   get classes(): ScriptFacts['classes'] {
     return this.#facts.classes;
   }
@@ -50,7 +50,7 @@ export class LazyScript {
     return this.#lazy.skipped.size;
   }
 
-  /** Returns a variable of the top level, as `functionAt`. */
+  /** Returns a top-level variable, like `functionAt`. */
   variable(name: string): Binding | CaptureRefusal | undefined {
     return this.#parsing(() => {
       const binding = this.#facts.program.bindings.get(name);
@@ -60,8 +60,8 @@ export class LazyScript {
   }
 
   /**
-   * Returns the innermost function whose head contains the offset; undefined if there is none; a refusal if a body
-   * that is needed can't be parsed.
+   * Returns the innermost function whose head contains the offset; undefined if there is none; a refusal if a required
+   * body can't be parsed.
    */
   functionAt(offset: number): FunctionFacts | CaptureRefusal | undefined {
     return this.#parsing(() => {
@@ -76,7 +76,7 @@ export class LazyScript {
     });
   }
 
-  /** Returns the class that begins at the offset, and the outer names of its fields; as `functionAt`. */
+  /** Returns the class that begins at the offset, and the outer names of its fields, like `functionAt`. */
   classAt(
     offset: number,
   ): readonly [ClassNode, ReadonlyMap<string, Binding | undefined>] | CaptureRefusal | undefined {
@@ -103,7 +103,7 @@ export class LazyScript {
     }
   }
 
-  /** Parses the bodies around an offset, without others inside them. */
+  /** Parses the bodies around an offset, but not other bodies inside them. */
   #fillAround(offset: number): void {
     for (const [start, end] of this.#lazy.skipped) {
       if (start < offset && offset < end) this.#fill(start, false);
@@ -154,7 +154,7 @@ export class LazyScript {
   }
 }
 
-/** Matches the names as words; beside letters beyond ASCII, also as parts of longer names. */
+/** Matches the names as words; next to non-ASCII letters, also as parts of longer names. */
 const anyOf = (names: readonly string[]): RegExp =>
   new RegExp(`(?<![\\w$])(?:${names.join('|').replaceAll('$', '\\$')})(?![\\w$])`);
 

@@ -2,10 +2,10 @@ import type { VariablePlace } from '../../vm/bytecode/frame.ts';
 import type { OuterBinding } from './binding.ts';
 
 /**
- * A variable outside of captured functions. Every scope has its own view of a variable, and effects must know
- * whether two views refer to the same variable. The engine doesn't expose the identity of variables, so it is
- * tested: a value is written through one view, read through the other, and restored. That is not observable: plain
- * variables have no setters, and no other code runs in between.
+ * A variable outside of captured functions. Every scope has its own view of a variable, and effects need to know
+ * whether two views refer to the same variable. The engine doesn't expose the identity of variables, so it is tested: a
+ * value is written through one view, read through the other, and restored. That is not observable: plain variables have
+ * no setters, and no other code runs in between.
  */
 class OuterVariable implements VariablePlace {
   readonly key = 'value';
@@ -45,7 +45,7 @@ class OuterVariable implements VariablePlace {
 
 /**
  * All variables written so far. A variable may have other names elsewhere (imports, minified text), and closures
- * of one location have separate variables, so only a test can identify them.
+ * created at one location have separate variables, so only a test can identify them.
  */
 let variables: WeakRef<OuterVariable>[] = [];
 
@@ -78,6 +78,6 @@ export function writtenVariable(
   return variable;
 }
 
-/** Excludes parameters that alias elements of sloppy `arguments`, which are two places for one value. */
+/** Excludes parameters that alias elements of sloppy `arguments`: two locations of one value. */
 const isAssignable = ({ kind, scope }: OuterBinding): boolean =>
   !['const', 'import', 'namespace', 'self'].includes(kind) && !scope.aliasesArguments;

@@ -4,5 +4,5 @@ import { publishedScheme } from '../../../runtime/errors/own-code.ts';
 
 export const runnerFile = `${publishedScheme}src/`;
 export const runtimeFile = `${publishedScheme}runtime/`;
-/** That of implicit constructors, which are inlined. */
+/** The folder of implicit constructors, which are inlined. */
 export const implicitFile = `${publishedScheme}runtime/implicit/`;

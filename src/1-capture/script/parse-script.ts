@@ -13,7 +13,7 @@ export const scriptSyntax = (sourceType: 'module' | 'script'): Options => ({
   checkPrivateFields: false,
 });
 
-/** Parses a text as what it should be, or else as the other kind. */
+/** Parses a text as the kind that it should be, or otherwise as the other kind. */
 export function parseScript<P extends object = Program>(
   text: string,
   isModule: boolean,

@@ -33,8 +33,8 @@ export function privateDeclaration(
 }
 
 /**
- * Returns the access to a private name, with the known facts of its declaration. `read` reads a name in the
- * function's scope: here, the class by its name there.
+ * Returns the access to a private name, with the known facts of its declaration. `read`: reads a name in the function's
+ * scope; here, the class's name.
  */
 export function declaredAccess(
   access: PrivateAccess,

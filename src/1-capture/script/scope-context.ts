@@ -58,7 +58,7 @@ export function declareLocal(
   recordDeclared(scope, context, extent);
 }
 
-/** Notes where in the text the names of a scope hide outer ones. */
+/** Records where in the text the names of a scope hide outer ones. */
 export function recordDeclared(
   scope: LexicalScope,
   context: ScopeContext,

@@ -57,7 +57,7 @@ export function makeScriptText(input: ScriptTextInput): ScriptText {
       return (column >= 0 && originals().position(line + 1, column)) || generated;
     },
     line(file, line) {
-      // Every traced call requests its text, so the files are split only once.
+      // Every traced call requests its text, so each file is split only once.
       if (!lines.has(file)) {
         const content = originals().content(file) ?? readText(file);
         lines.set(file, content === undefined ? undefined : splitLines(content));

@@ -1,7 +1,7 @@
 /**
- * Names that a function may take from the global object if nothing else is known of its environment. They exist in
- * every realm: `name`, `status` or `data` are globals of pages, too, but in user code they are far more likely to
- * be variables.
+ * Names that a function may read from the global object if nothing else is known about its environment. They exist in
+ * every realm. `name`, `status` or `data` are globals of pages, too, but in user code they are far more likely to be
+ * variables.
  */
 export const standardGlobals: ReadonlySet<string> = new Set([
   ...['undefined', 'NaN', 'Infinity', 'globalThis', 'Object', 'Function', 'Boolean', 'Symbol'],

@@ -4,7 +4,7 @@ import type { FunctionNode } from '../script/captured-function.ts';
 import { classNameAround } from '../script/class-name.ts';
 import { type PrivateDeclaration, privateDeclaration } from '../script/private-declaration.ts';
 
-/** The facts about a function, beside its code, that a capture of an instrumented module uses. */
+/** The facts about a function, in addition to its code, that a capture of an instrumented module uses. */
 export interface FunctionOutline
   extends OuterNames,
     Readonly<Pick<FunctionFacts, 'kind' | 'strict' | 'usesThis' | 'usesSuper'>> {
@@ -12,7 +12,7 @@ export interface FunctionOutline
   readonly name: string | undefined;
   /** The class that has the function as a method, if it uses `super`. */
   readonly className: string | undefined;
-  /** The private names that it uses, without `#`; undefined for those that no class around it declares. */
+  /** The private names that it uses, without `#`; undefined for names that no enclosing class declares. */
   readonly privateNames: ReadonlyMap<string, PrivateDeclaration | undefined>;
 }
 

@@ -4,8 +4,8 @@ import type { LexicalScope } from './bindings.ts';
 import type { Walk } from './walk.ts';
 
 /**
- * Analyzes a class. Its inner name and its private names are variables of the enclosing function, and so are
- * computed field keys, which are evaluated once and used whenever a field is created.
+ * Analyzes a class. Its inner name, its private names and its computed field keys are variables of the enclosing
+ * function; the keys are evaluated once and used whenever a field is created.
  */
 export function analyzeClass(walk: Walk, node: Class, around: LexicalScope): void {
   const { builder } = walk;
@@ -51,7 +51,7 @@ export function analyzeClass(walk: Walk, node: Class, around: LexicalScope): voi
   if (!hasConstructor) builder.openFunction(node, scope, node.end, true);
 }
 
-/** Analyzes the parts of a pre-existing class that run when an instance is created. All outer names stay free. */
+/** Analyzes the parts of a pre-existing class that run when an instance is created. All outer names remain free. */
 export function analyzeConstruction(walk: Walk, node: Class): void {
   const { builder } = walk;
   const fields = builder.openFunction(node.body, undefined, node.end, true);

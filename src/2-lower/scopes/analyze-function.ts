@@ -59,7 +59,7 @@ function selfScope(
   return scope;
 }
 
-/** For sloppy mode. The copies themselves are noted at the declarations. */
+/** For sloppy mode. The copies themselves are recorded at the declarations. */
 function declareBlockFunctions(
   { builder, hoisted }: Walk,
   node: FunctionNode,

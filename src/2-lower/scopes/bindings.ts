@@ -84,7 +84,7 @@ export class LexicalScope {
 }
 
 export class FunctionScope {
-  /** Variables of enclosing functions that it or one of its inner functions uses: its outer cells. */
+  /** Variables of enclosing functions used by it or its inner functions: its outer cells. */
   readonly outer: Binding[] = [];
   /** All of its bindings, in declaration order. */
   readonly bindings: Binding[] = [];

@@ -89,7 +89,7 @@ export class ScopeBuilder implements Analysis {
     this.note(binding, from, node.start, how !== 'read' && !constant);
   }
 
-  /** Notes a use of `this`, or of `super`'s receiver, in a derived constructor or its arrows. */
+  /** Records a use of `this`, or of `super`'s receiver, in a derived constructor or its arrows. */
   useThis(node: Node, from: FunctionScope, writes = false): void {
     let owner = from;
     while (owner.isArrow && owner.parent) owner = owner.parent;
@@ -107,7 +107,7 @@ export class ScopeBuilder implements Analysis {
     this.note(binding, scope.owner, node.start, false);
   }
 
-  /** Notes a use of a variable without an identifier in the source. */
+  /** Records a use of a variable without an identifier in the source. */
   note(binding: Binding, from: FunctionScope, offset: number, writes: boolean): void {
     if (from !== binding.owner) {
       capture(binding, from);

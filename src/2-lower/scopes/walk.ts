@@ -17,7 +17,7 @@ export interface FunctionEntry {
   readonly derived: boolean;
 }
 
-/** The walk over a function's tree: what it builds, and how it visits a node. */
+/** The walk over a function's tree: its results, and how it visits a node. */
 export interface Walk {
   readonly builder: ScopeBuilder;
   readonly place: AnalysisPlace;

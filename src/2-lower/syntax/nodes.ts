@@ -42,7 +42,7 @@ export function isClass(node: AnyNode): node is AnyNode & Class {
   return node.type === 'ClassDeclaration' || node.type === 'ClassExpression';
 }
 
-/** True for `() => 1`, `function () {}` and `class {}`, which are named by the place where they are written. */
+/** Returns true for `() => 1`, `function () {}` and `class {}`, which are named by their position in the source. */
 export function isAnonymousDefinition(
   node: AnyNode,
 ): node is FunctionExpression | ArrowFunctionExpression | ClassExpression {

@@ -91,8 +91,8 @@ function traceCondAs(
 }
 
 /**
- * Returns whether the code has a `catch` or `finally` around the decision. False if an op rejects its operands: a run
- * that gets there ends without effects, and the call runs natively.
+ * Returns whether the code has a `catch` or `finally` around the decision. In a full graph, false if an op rejects its
+ * operands: a run that gets there ends without effects, and the call runs natively.
  */
 function mayBeCaught(t: Tracer, error: unknown): boolean {
   if (!isProtected(t)) return false;

@@ -184,10 +184,7 @@ export class Reconstruction {
     return recipe;
   }
 
-  /**
-   * Creates the handles of the tensors that a merged tensor may be and that have gradient state of their own: on
-   * these paths it is that handle.
-   */
+  /** Creates handles for tensors with gradient state that a merged tensor may be: on those paths it is that handle. */
   #handlesOf({ mergedFrom = [] }: TensorVariable): void {
     const { builder } = this.tracer;
     for (const each of mergedFrom) {
@@ -200,7 +197,7 @@ export class Reconstruction {
     }
   }
 
-  /** Selects the same tensor without a graph if the run took a path that recorded none. */
+  /** Selects the same tensor without a graph if the run's path recorded none. */
   #withOrWithoutGraph(tensor: Tensor, own: Recipe & { kind: 'output' }): Recipe {
     const known = this.#unions.get(tensor);
     if (known) return known;
@@ -262,7 +259,7 @@ export class Reconstruction {
     if (existing !== undefined) return existing;
     const index = this.makes.length;
     this.#made.set(variable, index);
-    // Reserves its slot before its contents are requested: an object may contain itself.
+    // Reserves the object's slot before its contents are requested: an object may contain itself.
     this.makes.push({ kind: 'array', elements: [], named: [], isFrozen: false, own: null });
     this.makes[index] = makeOf(this, variable);
     return index;

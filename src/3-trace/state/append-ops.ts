@@ -58,7 +58,7 @@ function inModes<T>(t: Tracer, body: () => T): T {
   return withGuard(guard, () => withGradMode(gradMode, body));
 }
 
-/** Guards the device guard around the call, which decides where ops are computed. */
+/** Guards the device guard of the call, which determines where ops are computed. */
 export function guardOpDevice(t: Tracer): void {
   t.guard('op device', { kind: 'opDevice', device: guardingDevice() });
 }

@@ -13,7 +13,7 @@ export interface Site {
   readonly pc: Pc;
 }
 
-/** Autograd state of a trace, beyond the graph that its tensors have recorded. */
+/** Autograd state of a trace, beyond the graph recorded by its tensors. */
 export class AutogradState {
   /** Op results whose `.grad` backward sets. */
   readonly retained: TensorVariable[] = [];
@@ -30,12 +30,12 @@ export class AutogradState {
   switches = 0;
   /** Calls of `checkpoint` so far that backward doesn't trace again. */
   readonly checkpoints: { expectAsItWas(): void; expectSameWork(): void }[] = [];
-  /** Leaves that a branch or loop creates for itself, with their positions. */
+  /** Leaves that a branch or loop creates for internal use, with their positions. */
   readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();
   /** The nodes of custom functions that a branch or loop calls, with its program. */
   readonly functionsInside = new WeakMap<GradNode, ProgramBuilder>();
   /** Handles returned by `registerHook`. */
   readonly handles = new Map<Variable, { readonly handle: HookHandle; readonly site: Site }>();
-  /** Tensors that the `forward` of a custom function has saved, by its context. */
+  /** Tensors saved by the `forward` of a custom function, by its context. */
   readonly saved = new Map<Variable, readonly Tensor[]>();
 }

@@ -30,7 +30,7 @@ export const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
   AggregateError,
 ]);
 
-/** Ends the graph where code would see whether an error has its own `stack`: engines set it in different ways. */
+/** Ends the graph where code would see whether an error has its own `stack`: that depends on the engine. */
 export function expectNoStack({ errorType, entries }: NewObjectVariable, key: string): void {
   if (errorType === undefined || key !== 'stack' || entries.has(key)) return;
   throw new GraphBreak('unsupported-value', 'the stack of an error, which the engine writes');
@@ -123,7 +123,7 @@ export function handlerAt(frame: TraceFrame, pc: Pc): ProtectedRegion | undefine
   return region;
 }
 
-/** Continues at the innermost handler; changes nothing if there is no handler. */
+/** Continues at the innermost handler; changes nothing if there is none. */
 export function goToHandler(t: Tracer, error: Variable): Pc {
   for (let depth = t.frames.length - 1; depth >= t.floor; depth--) {
     const frame = t.frames[depth]!;
@@ -141,7 +141,7 @@ export function goToHandler(t: Tracer, error: Variable): Pc {
   throw new GraphBreak('throw', 'an exception is thrown');
 }
 
-/** A path ends in the frame in which it began, or at its return: a handler of a caller's lies beyond both. */
+/** A path ends in the frame in which it began, or at its return: a caller's handler is beyond both. */
 function expectInPath({ control, frames }: Tracer, depth: number): void {
   const path = control.innermost;
   if (!path || frames.indexOf(path.frame) <= depth) return;
@@ -158,7 +158,7 @@ export function isProtected({ frames }: Tracer): boolean {
   });
 }
 
-/** Reasons that stay as they are before an exception: the user's request, and ends that are no code's fault. */
+/** Reasons that an exception doesn't replace: the user's request, and ends not caused by code. */
 const keptBeforeThrow: ReadonlySet<BreakReason> = new Set<BreakReason>([
   'forced',
   'throw',
@@ -169,8 +169,8 @@ const keptBeforeThrow: ReadonlySet<BreakReason> = new Set<BreakReason>([
 ]);
 
 /**
- * Called for a graph break. If an exception leaves the captured function whatever follows, as in `throw new
- * MyError(format(x))`, the graph ends with that exception: nothing after the break needs a graph.
+ * Called for a graph break. If an exception leaves the captured function in any case, as in
+ * `throw new MyError(format(x))`, the graph ends with that exception: nothing after the break needs a graph.
  */
 export function orThrow(t: Tracer, error: GraphBreak): GraphBreak {
   const { reason, detail, cause } = error;
@@ -204,8 +204,8 @@ function closesForeignIterator(
 }
 
 /**
- * Whether a kernel among the ops since then may reject its values where user code catches the error: a run that is
- * rejected there may go another way.
+ * Whether a kernel of an op since then may reject its values where user code catches the error: a rejected run may take
+ * another path.
  */
 export function mayCatchRejection({ builder, frames, top }: Tracer, since: number): boolean {
   if (!builder.some(mayRefuse, since)) return false;

@@ -16,9 +16,9 @@ import { type PathBudget, PathLimit } from './path-limit.ts';
 import { RequiredGradients } from './required-gradients.ts';
 
 /**
- * Where data-dependent decisions become part of the program. `always`: everywhere, and so do writes to the
- * console. `possible`: wherever both paths produce mergeable values; otherwise the graph breaks. `functions`: only
- * in `cond`, `whileLoop` and similar functions.
+ * Where data-dependent decisions become part of the program. `always`: everywhere, including writes to the console.
+ * `possible`: wherever both paths produce mergeable values; otherwise the graph breaks. `functions`: only in `cond`,
+ * `whileLoop` and similar functions.
  */
 export type ControlPolicy = 'always' | 'possible' | 'functions';
 
@@ -34,7 +34,7 @@ interface Path {
 
 /** A decision whose paths are being traced. */
 interface ActiveDecision {
-  /** The objects that the trace had made before it. */
+  /** The objects that the trace had created before it. */
   readonly made: ReadonlySet<Variable>;
   /** The number of active loops around it. */
   readonly loops: number;
@@ -45,7 +45,7 @@ export interface ControlLimits {
   readonly unrollLimit?: number;
   /** The maximum number of paths that are traced for one decision. */
   readonly pathLimit?: number;
-  /** The paths of all decisions together, if the function doesn't have to be one program; unlimited by default. */
+  /** The budget of paths for all decisions, if the function doesn't have to be one program; unlimited by default. */
   readonly pathBudget?: PathBudget;
 }
 
@@ -69,7 +69,7 @@ export class GraphControl {
   readonly #avoided = new WeakMap<GradNode, () => void>();
   /** The nesting depth of decisions that are being traced to the end of the function. */
   tails = 0;
-  /** True if a number was read from a tensor and stayed in the program. */
+  /** Whether a number read from a tensor stayed in the program. */
   hasRead = false;
   /** Set by an instruction that ends the current path. */
   ended: PathEnd | null = null;
@@ -188,7 +188,7 @@ export class GraphControl {
     }
   }
 
-  /** Traces the paths of a decision. `made`: the objects that the trace made before it. */
+  /** Traces the paths of a decision. `made`: the objects that the trace created before it. */
   inDecision<T>(made: ReadonlySet<Variable>, body: () => T): T {
     this.#decisions.push({ made, loops: this.#loops.length });
     try {
@@ -198,7 +198,7 @@ export class GraphControl {
     }
   }
 
-  /** Returns whether the object was made before the innermost decision, and both in the same iteration of a loop. */
+  /** Returns whether the object was created before the innermost decision, in the same iteration of a loop. */
   isMadeBefore(object: Variable): boolean {
     const decision = this.#decisions.at(-1);
     return decision?.loops === this.#loops.length && decision.made.has(object);
@@ -210,7 +210,7 @@ export class GraphControl {
     return path?.frame === frame ? path.stops : noStops;
   }
 
-  /** The innermost path, with its frame and stops; null outside of any path. */
+  /** The innermost path, with its frame and stops; null outside any path. */
   get innermost(): Path | null {
     return this.#paths.at(-1) ?? null;
   }

@@ -3,14 +3,14 @@ import type { ListTreeSpec } from '../variables/growable-list.ts';
 import type { NewArrayVariable, Variable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
 
-/** A place that holds a variable and can be reassigned. */
+/** A location that contains a variable and can be reassigned. */
 export interface Location {
   readonly key: string;
   /** A name for errors: the variable's name, or the owner of the location. */
   readonly name: string;
   /** The register, if the location is one: its value is needed only if later code reads it. */
   readonly register: Reg | null;
-  /** A language-level iteration, which matters only while a register holds it. */
+  /** A language-level iteration, which matters only while it is in a register. */
   readonly iteration?: Variable;
   set(t: Tracer, value: Variable): void;
   /** Returns the pre-existing value of a location that the trace hasn't written. */

@@ -4,7 +4,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { errorPositionIn } from './position.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Runs an op's check of its operands. A rejection is thrown where eager execution throws it. */
+/** Runs an op's check of its operands. Throws its rejection as eager execution does. */
 export function asOp(t: Tracer, check: () => unknown): void {
   try {
     withPositionProvider(() => errorPositionIn(t.frames), check);

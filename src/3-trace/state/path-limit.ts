@@ -51,8 +51,8 @@ class PathCounts {
 }
 
 /**
- * Limits the number of paths traced for one decision. Paths of nested decisions count as well, so that multiplying
- * decisions are noticed, while any number of consecutive decisions is allowed.
+ * Limits the number of paths traced for one decision. Paths of nested decisions count as well: this detects multiplying
+ * decisions, but allows any number of consecutive ones.
  */
 export class PathLimit {
   readonly #limit: number;
@@ -112,7 +112,7 @@ export class PathBudget {
     return this.#counts.total > this.#limit;
   }
 
-  /** Returns what `body` returns, and leaves the whole budget to the next attempt. */
+  /** Returns the result of `body`, and resets the budget for the next attempt. */
   within<T>(body: () => T): T {
     const result = body();
     this.#counts.clear();

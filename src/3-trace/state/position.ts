@@ -37,7 +37,7 @@ export function framesOf(frames: readonly TraceFrame[]): CapturedFrame[] {
 export const positionIn = (frames: readonly TraceFrame[]): UserPosition | undefined =>
   placeIn(frames, ({ source, spans }, pc) => source.position(spans[pc]!.start));
 
-/** Returns the position that an error thrown now would report, which equals eager execution's. */
+/** Returns the position that an error thrown now would report, the same as in eager execution. */
 export const errorPositionIn = (frames: readonly TraceFrame[]): UserPosition | undefined =>
   placeIn(frames, raisingPosition);
 

@@ -1,4 +1,4 @@
-/** Walks over the autograd graph that a trace's tensors have recorded. */
+/** Walks over the autograd graph recorded by a trace's tensors. */
 
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
@@ -53,7 +53,7 @@ export function isDifferentiable(tensor: Tensor, builder: ProgramBuilder): boole
   return tensor.gradEdge !== null && freedBelow(tensor, builder) === null;
 }
 
-/** Ends the graph at the call that created a node which only this trace knows about. */
+/** Ends the graph at the call that created a node known only to this trace. */
 export function breakAtSite({ autograd, control }: Tracer, place: GradNode | Tensor): void {
   const site = autograd.watched.get(place);
   if (site) control.plans.breakAt(site.code, site.pc);

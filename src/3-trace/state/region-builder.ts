@@ -33,7 +33,7 @@ export function finishedRegion(program: Program): FinishedRegion {
 }
 
 /**
- * A branch or loop body under construction. A value of the surroundings becomes an input when it is first read;
+ * A branch or loop body under construction. A value of the surrounding program becomes an input when it is first read;
  * explicitly given inputs come first.
  */
 export class RegionBuilder implements Surroundings {
@@ -65,7 +65,7 @@ export class RegionBuilder implements Surroundings {
     regionOf.set(this.builder, this);
   }
 
-  /** Returns whether the builder is this region's or that of an enclosing program. */
+  /** Returns whether the builder is this region's or an enclosing program's. */
   reaches(builder: object): boolean {
     if (builder === this.builder) return true;
     const outer = this.#outer;
@@ -137,7 +137,7 @@ export class RegionBuilder implements Surroundings {
     return input;
   }
 
-  /** Captures results that are values of the surroundings. */
+  /** Captures results that are values of the surrounding program. */
   captureAll(results: readonly Tensor[]): void {
     for (const result of results) this.builder.valueOf(result);
   }
@@ -148,7 +148,8 @@ export class RegionBuilder implements Surroundings {
   }
 
   /**
-   * Returns the program, whose inputs are the given inputs followed by one per value of `captured`, read or not.
+   * Returns the program, whose inputs are the given inputs followed by one per value of `captured`, even if it is
+   * unread.
    */
   finish(captured: readonly Tensor[], outputs: readonly Tensor[]): Program {
     const inputs = [...this.given, ...captured.map((tensor) => this.capture(tensor))];

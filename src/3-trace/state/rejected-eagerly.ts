@@ -18,7 +18,7 @@ export class RejectedEagerly extends Error {
   }
 }
 
-/** Runs framework code on traced tensors. An error that it throws is one that eager execution throws. */
+/** Runs framework code on traced tensors; eager execution would throw the errors that it throws. */
 export function asEagerly<T>(body: () => T): T {
   try {
     return body();

@@ -1,15 +1,15 @@
-/** Whether tensors require gradients, if paths differ in it. */
+/** Whether tensors require gradients when paths differ in that. */
 
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { regionWith } from './region-builder.ts';
 
-/** Paths differ, and no boolean records which of them was taken. */
+/** Paths differ, and no boolean records which path was taken. */
 export const unknown = 'unknown';
 
 /**
- * True, or true if any element is: a boolean of a program, or a carried value of the loop in progress that has no
- * boolean yet. The empty set is false.
+ * True, or a set that is true if any element is: a boolean of a program, or a carried value of the current loop that
+ * has no boolean yet. The empty set is false.
  */
 export type Requires = true | ReadonlySet<Tensor | typeof unknown>;
 

@@ -8,7 +8,7 @@ import type { Tracer } from './tracer.ts';
 export function rollback(t: Tracer, inputs: TensorInputs): () => void {
   const frames = [...t.frames];
   const pcs = frames.map(({ pc }) => pc);
-  // Paths that an attempt traces belong to the top frame, and so do the registers of their results.
+  // Paths traced in an attempt belong to the top frame, and so do the registers of their results.
   const { top } = t;
   const [registers, last] = [[...top.registers], top.last];
   const { builder, tape } = t.surroundings;

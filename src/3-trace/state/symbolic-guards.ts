@@ -65,7 +65,7 @@ export function expectNoCall(t: Tracer, expr: NumberExpr): void {
   const sites = t.called.sitesOf(expr);
   if (sites.length === 0) return;
   if (t.control.policy !== 'functions') t.control.plans.computeAt(sites);
-  // Without a preceding op, the break costs no graph.
+  // Without a preceding op, the break ends no graph.
   const reason = t.builder.opCount === 0 ? 'host-value' : 'changing-call';
   throw new GraphBreak(reason, 'a number that differs in each run');
 }

@@ -1,6 +1,6 @@
 /**
- * A trace's tensor API calls, in order, recorded so that they can be replayed for other sizes. A replay repeats
- * all decisions of the API on shapes, so nothing needs to be known about its functions.
+ * A trace's tensor API calls, in order, recorded so that they can be replayed for other sizes. A replay repeats all
+ * decisions of the API on shapes, so it needs no knowledge of its functions.
  */
 
 import { withGradMode } from '../../../runtime/autograd/grad-mode.ts';
@@ -74,7 +74,7 @@ export function tensorsIn(value: unknown): Tensor[] {
     : [];
 }
 
-/** Thrown if a tape doesn't lead to the same results for other sizes, which are then traced separately. */
+/** Thrown if a tape leads to other results for other sizes, which are then traced separately. */
 export class DoesNotFit extends Error {
   override readonly name = 'DoesNotFit';
 }
@@ -107,7 +107,7 @@ export function play(tape: readonly TapeCall[], replay: Replay): void {
 interface Playing {
   readonly resolver: OperandResolver;
   readonly found: Map<Tensor, Tensor>;
-  /** The replacements of all recorded tensors that an operand or result may be. */
+  /** The replacements of all recorded tensors that are possible operands or results. */
   readonly used: Set<Tensor>;
   readonly builder: ProgramBuilder;
 }
@@ -156,7 +156,7 @@ function matchTensor(
 ): void {
   if (!isAlike(recorded, now)) throw new DoesNotFit();
   const known = found.get(recorded);
-  // Distinct results of the trace must not become one tensor.
+  // Distinct results of the trace must remain distinct tensors.
   if (known ? known !== now : used.has(now)) throw new DoesNotFit();
   found.set(recorded, now);
   used.add(now);

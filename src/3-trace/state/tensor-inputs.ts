@@ -94,7 +94,7 @@ export class TensorInputs {
     this.#t.guard(`tensor ${sourceKey(source)}`, { kind: 'tensor', ...guard });
   }
 
-  /** Makes a tensor of a list an input of its own if the source reads it by its index. */
+  /** Makes a tensor of a list a separate input if the source reads it by its index. */
   #useAlone({ actual, traced }: TensorVariable, source: Source): void {
     const i = this.list.findIndex((each) => each.actual === actual);
     const input = this.list[i]!;
@@ -109,9 +109,9 @@ export class TensorInputs {
   }
 
   /**
-   * Makes the tensors at a path in the elements of a pre-existing array inputs, whose number may vary between calls. No guards are added,
-   * since the array's layout (`layoutSource`) is a key of the programs. Returns undefined if one of the tensors
-   * already is an input.
+   * Makes the tensors at a path in the elements of a pre-existing array inputs, whose number may vary between calls.
+   * Adds no guards, since the array's layout (`layoutSource`) is a key of the programs. Returns undefined if one of the
+   * tensors is already an input.
    */
   useAll(source: Source, actuals: readonly Tensor[], at: ElementPath): OuterTensors | undefined {
     const key = sourceKey(elementSource(source, '*', at.path));
@@ -120,7 +120,7 @@ export class TensorInputs {
     const { disposed } = this.#t.effects;
     const recorded: Tensor[] = [];
     const list = new OuterTensors(source, at, recorded);
-    // An input that is read by its index in this array is one of its tensors, too.
+    // An input that is read by its index in this array is also one of its tensors.
     const aloneAt = actuals.map((actual, i) => {
       const input = this.#inputOf.has(actual) ? this.#inputAt(actual) : undefined;
       const isElement = input && indexIn(list, input.source, actuals.length) === i;
@@ -144,7 +144,7 @@ export class TensorInputs {
     return list;
   }
 
-  /** The arrays all of whose tensors are inputs. */
+  /** The arrays whose tensors are all inputs. */
   get lists(): readonly OuterTensors[] {
     return [...this.#lists.values()];
   }
@@ -218,8 +218,8 @@ export class TensorInputs {
   }
 
   /**
-   * Makes dimensions symbolic that had other sizes before; for non-contiguous tensors, only dimensions with
-   * declared bounds. Their strides vary with the sizes.
+   * Makes dimensions symbolic that had other sizes before; for non-contiguous tensors, only dimensions with declared
+   * bounds. Strides vary with the sizes.
    */
   #findSizes(source: Source, tensor: Tensor): void {
     const dims = tensor.shape.flatMap((size, dim) => {

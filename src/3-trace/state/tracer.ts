@@ -55,15 +55,15 @@ export interface WrittenField {
 }
 
 /**
- * The state of one trace: frames of variables, the program under construction, and the guards and inputs found so
- * far. Instruction handlers read and write it; it knows nothing about individual instructions.
+ * The state of one trace: frames of variables, the program under construction, and the guards and inputs found so far.
+ * Instruction handlers read and write it; it doesn't depend on individual instructions.
  */
 export class Tracer {
   readonly frames: TraceFrame[];
   readonly control: GraphControl;
   readonly #places: NestedSurroundings;
   readonly guards = new Map<string, Guard>();
-  /** The changes that are made after the run. */
+  /** Changes to make after the run. */
   readonly effects: EffectLog;
   readonly collections = new OwnMap<object, WrittenEntries>();
   /** Symbols created in the trace; each run creates its own. */
@@ -79,7 +79,7 @@ export class Tracer {
   readonly #inputs: TensorInputs;
   readonly autograd = new AutogradState();
   readonly sizes = new Sizes();
-  /** JavaScript arithmetic that is used in op attributes. */
+  /** JavaScript numbers used in op attributes. */
   readonly numbers: ProgramNumbers;
   readonly random: RandomStream;
   readonly called = new CalledNumbers();
@@ -103,7 +103,7 @@ export class Tracer {
   floor = 0;
   execution: Execution = notBegun;
   #nested = 0;
-  /** The elements of an array for which code is being traced once. */
+  /** The elements of an array for all of which code is traced once. */
   rows: RowWatch | null = null;
   /** Called with each instruction before it is executed. */
   onInstruction: ((code: Code, pc: Pc) => void) | undefined;
@@ -178,7 +178,7 @@ export class Tracer {
     return this.#places.within(region, body);
   }
 
-  /** Runs `body` so that ops are appended to the outermost program, before the code being traced. */
+  /** Runs `body` so that ops are appended to the outermost program, before the traced code. */
   inRoot<T>(body: () => T): T {
     return this.#places.within(this.#places.root, body);
   }
@@ -203,7 +203,7 @@ export class Tracer {
     return this.#inputs.list;
   }
 
-  /** The arrays all of whose tensors are inputs. */
+  /** The arrays whose tensors are all inputs. */
   get lists(): readonly OuterTensors[] {
     return this.#inputs.lists;
   }
@@ -212,7 +212,7 @@ export class Tracer {
     return this.frames[this.frames.length - 1]!;
   }
 
-  /** Runs `body`. A graph break rolls back all its changes but the guards, which hold in any case. */
+  /** Runs `body`. A graph break rolls back all its changes except guards, which hold in any case. */
   attempt<T>(body: () => T): T {
     const rollBack = rollback(this, this.#inputs);
     const { floor } = this;
@@ -231,7 +231,7 @@ export class Tracer {
     }
   }
 
-  /** Likewise, but rolls back its guards, too: the code is traced in another way instead. */
+  /** Like `attempt`, but also rolls back guards: the code is then traced in another way. */
   tentatively<T>(body: () => T): T {
     const rollBack = factsRollback(this);
     try {
@@ -322,12 +322,12 @@ export class Tracer {
     return result as T;
   }
 
-  /** Runs `body`, also again for other sizes; so it must not depend on shapes other than those of scalars. */
+  /** Runs `body`, also again for other sizes, so it may depend only on shapes of scalars. */
   runApi<T>(body: () => T): T {
     return this.perform([], body);
   }
 
-  /** Runs `body` without recording it, so that the trace holds for its own sizes only. */
+  /** Runs `body` without recording it: the trace is then valid for its own sizes only. */
   runOnce<T>(body: () => T): T {
     this.sizes.fixed = true;
     return this.append(body);

@@ -1,4 +1,4 @@
-/** Queries about the values of variables: each guards its result, on which the trace then relies. */
+/** Queries about the values of variables. Each query guards its result, so the trace may depend on it. */
 
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import { type Change, plainName } from '../../guards/plain.ts';
@@ -46,8 +46,8 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
 }
 
 /**
- * Breaks the graph before a number in a register is guarded, if the graph may break. If it may not, no break came
- * before: the number is a parameter of a generator, which has run up to its body, and is guarded like any other.
+ * Breaks the graph before a number in a register is guarded, if the graph may break. Otherwise no break came before:
+ * the number is a parameter of a generator, and is guarded like any other.
  */
 function breakBeforeNumber(t: Tracer): void {
   if (t.control.policy !== 'always') throw changingNumber();
@@ -58,9 +58,9 @@ function changingNumber(): GraphBreak {
 }
 
 /**
- * Breaks the graph before a changing number is converted to text, or such text to another, once several values have
- * had an entry: each further value would be traced again. Sizes and numbers chosen by booleans are exempt: they have
- * few values, and the texts of sizes are used as keys.
+ * Breaks the graph before a changing number, or text that contains one, is converted to text, if several values have
+ * entries already: each new value would be traced again. Exempts sizes, whose texts are used as keys, and numbers
+ * selected by booleans: both have few values.
  */
 export function expectFewTexts(t: Tracer, values: readonly Variable[]): void {
   expectNoneFromBreak(t, values);
@@ -73,8 +73,8 @@ export function expectFewTexts(t: Tracer, values: readonly Variable[]): void {
 }
 
 /**
- * Breaks the graph at an operation on a number or text that came out of a graph break, which differs from run to run:
- * while the graph is still empty, it is computed natively, so that no entry depends on it.
+ * Breaks the graph at an operation on a number or text that came out of a graph break, since it differs between runs.
+ * While the graph is empty, the operation is computed natively, so that no entry depends on it.
  */
 export function expectNoneFromBreak(t: Tracer, values: readonly Variable[]): void {
   if (t.builder.opCount > 0 || t.control.policy === 'always') return;
@@ -92,7 +92,7 @@ function isFromBreak(t: Tracer, variable: Variable): boolean {
 export function truthiness(t: Tracer, given: Variable): boolean {
   const variable = specialized(given);
   if (variable.kind === 'symbolic' && !variable.source) {
-    // Decided natively while the graph is empty, since entries would multiply with every such decision.
+    // Decided natively while the graph is empty: otherwise, entries would multiply with every such decision.
     if (t.builder.opCount === 0 && comesFromBreak(t, variable)) breakBeforeNumber(t);
     expectNoCall(t, variable.expr);
     guardValue(t, signOf(variable));
@@ -110,7 +110,7 @@ export function truthiness(t: Tracer, given: Variable): boolean {
   return truthy;
 }
 
-/** Returns a comparison that implies whether the number is truthy. NaN, for which none holds, is returned as it is. */
+/** Returns a comparison that implies whether the number is truthy. NaN, which satisfies none, is returned unchanged. */
 function signOf(variable: SymbolicVariable): SymbolicVariable {
   const { expr, value } = variable;
   if (typeof value === 'boolean' || Number.isNaN(value)) return variable;
@@ -187,7 +187,7 @@ function guardDefined(t: Tracer, { source }: ConstantVariable): void {
   if (source) t.guard(`defined ${sourceKey(source)}`, { kind: 'defined', source });
 }
 
-/** Guards that an object or function remains one. */
+/** Guards that an object or function remains an object or function. */
 export function guardObject(t: Tracer, object: Variable): void {
   if (typeOf(t, object) === 'object') truthiness(t, object);
 }
@@ -235,13 +235,13 @@ export function guardIdentity(
   if (source) t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
 }
 
-/** Whether two values may be one. An element of which only the parts are known may be a pre-existing object. */
+/** Whether two values may be the same. An element of which only the parts are known may be a pre-existing object. */
 const mayBeOne = (a: Variable, b: Variable): boolean =>
   a.kind === 'tensor' ? b.kind === 'tensor' : structures.has(a.kind) && structures.has(b.kind);
 
 const structures: ReadonlySet<Variable['kind']> = new Set(['newArray', 'newObject', 'object']);
 
-/** Guards a change that is made after the run: it must neither run user code nor be rejected. */
+/** Guards a change to make after the run: it must not run user code or throw. */
 export function guardChange(t: Tracer, source: Source, change: Change, key: string | symbol): void {
   const guard = { kind: 'change', source, change, key } as const;
   t.guard(`${change} ${sourceKey(source)} ${keyText(key)}`, guard);

@@ -44,7 +44,7 @@ export function append(t: Tracer, array: ArrayVariable, items: readonly Variable
   return isResultRead(t.top) ? lengthOf(t, array) : undefinedVariable;
 }
 
-/** True in a branch or loop if an earlier trace found that the array must be a list there. */
+/** Returns true in a branch or loop if an earlier trace found that the array must be a list there. */
 function growsHere(
   t: Tracer,
   array: ArrayVariable,

@@ -34,7 +34,7 @@ export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
 /**
  * Returns the variable as an array, including subclasses; undefined for anything else. If the program appends a
- * data-dependent number of elements to a pre-existing array, the array is taken as a whole, unless `use` is `end`.
+ * data-dependent number of elements to a pre-existing array, returns its whole content, unless `use` is `end`.
  */
 export function asArray(
   t: Tracer,
@@ -141,7 +141,7 @@ function elementOrHole(t: Tracer, array: ArrayVariable, index: number): Variable
   return outerElement(t, array, index);
 }
 
-/** Returns whether the index is below the length, which may be another one above it in another call. */
+/** Returns whether the index is below the length; in another call, the length may be any larger number. */
 function isBelow(t: Tracer, index: number, length: Variable): boolean {
   const isThere = deferOperator(t, '<', [known(index), length]);
   return isThere ? truthiness(t, isThere) : index < (constantOf(t, length) as number);
@@ -187,7 +187,7 @@ export function indexKeys(t: Tracer, array: ArrayVariable): string[] {
   return places.filter((i) => hasElement(t, array, i)).map(String);
 }
 
-/** The elements for a copy that keeps holes. */
+/** Returns the elements for a copy that keeps holes. */
 export function elementsWithHoles(t: Tracer, array: ArrayVariable): Variable[] {
   const elements = arrayElements(t, array);
   return elements.map((element, i) => (hasElement(t, array, i) ? element : hole));
@@ -208,7 +208,7 @@ export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
 
 /**
  * Returns the whole future content of a pre-existing array, which is read and changed in its place. In a branch or
- * loop, the content must have been taken before the region begins, so that all paths have it.
+ * loop, this must have been called before the region begins, so that all paths start from the same content.
  */
 export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   expectChangeable(t, outer);

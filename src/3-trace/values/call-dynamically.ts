@@ -79,8 +79,8 @@ export function callDynamically(
 }
 
 /**
- * Appends a call whose results have sizes that are read from tensors: the program computes these, and they are numbers
- * that decide the shapes of a second call. `error`: thrown for the call by itself.
+ * Appends a call whose results have sizes that are read from tensors: the program computes these numbers, which
+ * determine the shapes of a second call. `error`: thrown for the call by itself.
  */
 export function callWithDataSizes(
   t: Tracer,
@@ -132,7 +132,7 @@ function sizesFound(
     const tensor = t.use(each);
     const isNumber = tensor.rank === 0 && tensor.dtype === 'float64';
     if (!isNumber) return each;
-    // Smaller ones would have other code reject sizes that no run has: counts that fill a matrix, for instance.
+    // With smaller samples, other code would reject sizes that no run has, such as counts that fill a matrix.
     if (least > 0 && least < Number.POSITIVE_INFINITY) {
       samples.note(
         tensor,
@@ -165,7 +165,7 @@ class Call {
   /** True if numbers, apart from options, are operands like tensors and determine no shape. */
   readonly #takesNumbers: boolean;
   readonly #operands = new CallOperands();
-  /** The tensors of which operands are contiguous copies. */
+  /** The original tensors of operands that are contiguous copies. */
   readonly #given = new Map<Tensor, Tensor>();
   #like: Tensor | undefined;
 
@@ -319,7 +319,7 @@ class Call {
     });
   }
 
-  /** Returns the tensors of known shape that were given, not the contiguous copies that the call reads. */
+  /** Returns the original tensors of known shape, not the contiguous copies that the call reads. */
   #fixed(forms: TracedCall['forms']): Tensor[] {
     const fixed = this.#operands.tensors.filter((_, i) => forms[i] === 'tensor');
     return fixed.map((operand) => this.#given.get(operand) ?? operand);

@@ -14,7 +14,7 @@ import type { SymbolicVariable } from '../variables/variable.ts';
 /** How a tensor API function uses numbers. */
 export interface NumberUse {
   /**
-   * `no`: it needs their values. `tried`: it may forward them to op attributes; a trial call decides. `yes`: it
+   * `no`: it needs the numbers' values. `tried`: it may forward them to op attributes; a trial call decides. `yes`: it
    * forwards them.
    */
   readonly symbols: 'no' | 'tried' | 'yes';
@@ -23,8 +23,8 @@ export interface NumberUse {
 }
 
 /**
- * The symbolic numbers among the operands of a tensor API call. Numbers that the call forwards to op attributes
- * stay symbolic and are computed by each run. Numbers whose values it needs become plain.
+ * The symbolic numbers among the operands of a tensor API call. Numbers that the call forwards to op attributes remain
+ * symbolic and are computed by each run. Numbers whose values it needs become plain.
  */
 export class ChangingNumbers {
   readonly #t: Tracer;
@@ -83,7 +83,7 @@ export class ChangingNumbers {
   #plain(variable: SymbolicVariable): unknown {
     const t = this.#t;
     expectNoCall(t, variable.expr);
-    // A program for each combination of booleans would be too many where few combinations differ in the number.
+    // A program per combination of booleans would be too many: the number differs in only a few of them.
     if (dependsOnBoolean(t, variable.expr)) return constantOf(t, variable);
     const expr = decideChoices(t, variable.expr);
     for (const source of t.sizes.decide(expr) ? [] : numberSources(expr)) t.sizes.addKey(source);
@@ -92,8 +92,8 @@ export class ChangingNumbers {
   }
 
   /**
-   * Returns the open operands whose values the call needs. If the call throws for these values, throws its error:
-   * the comparisons that led there become dependencies of the trace.
+   * Returns the open operands whose values the call needs. If the call throws for these values, throws its error; the
+   * trace then depends on the comparisons that led there.
    */
   #neededBy(operands: readonly unknown[], body: Perform): readonly DeferredNumber[] {
     const { numbers, sizes } = this.#t;
@@ -129,7 +129,7 @@ export class ChangingNumbers {
     const numbers = new Map([...this.#open.keys()].map((operand) => [operand, number(operand)]));
     const resolver: OperandResolver = {
       tensor: (tensor) => {
-        // In a branch or loop, captures a value of the surroundings as an operand of the region.
+        // In a branch or loop, captures a value of the surrounding program as an operand of the region.
         t.builder.valueOf(tensor);
         return tensor;
       },

@@ -50,7 +50,7 @@ export function indexIn(t: Tracer, base: Variable, index: DeviceScalar): Variabl
   const count = arrayLength(t, expectArray(t, base, index)) + 1;
   const found = specialized(unionOfIndex(t, count, index));
   if (found !== outside) return found;
-  // As for an exception: the run ends without effects, and the call runs natively.
+  // Handled like an exception: the run ends without effects, and the call runs natively.
   throw new GraphBreak('throw', 'an array is written past its end');
 }
 
@@ -60,13 +60,13 @@ export function unionOfIndex(t: Tracer, count: number, index: DeviceScalar): Uni
   const options = Array.from({ length: count }, (_, i) => known(i));
   const union = chosenBy(t, asNumber(t, index), [...options, outside], 'an index');
   const counts = indices.get(index) ?? new Map<number, UnionVariable>();
-  // The union is valid only in the branch or loop that requested it.
+  // The union is valid only in the branch or loop that computed it.
   t.journal.note(() => counts.delete(count));
   indices.set(index, counts.set(count, union));
   return union;
 }
 
-/** Unions by index and option count: paths that ask the same question get the same union. */
+/** Unions by index and option count: paths that make the same query receive the same union. */
 const indices = new WeakMap<DeviceScalar, Map<number, UnionVariable>>();
 const outside = known('outside');
 

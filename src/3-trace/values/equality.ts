@@ -18,8 +18,8 @@ export function strictlyEqual(t: Tracer, x: Variable, y: Variable): boolean {
 }
 
 /**
- * Returns whether two variables differ in type whatever their values are: text with device scalars never equals a
- * primitive of another type, and neither does a number that changes between calls.
+ * Returns whether two variables differ in type for any values: text with device scalars never equals a primitive of
+ * another type, and neither does a number that changes between calls.
  */
 function differInType(t: Tracer, a: Variable, b: Variable): boolean {
   if (a.kind === 'symbolic' || b.kind === 'symbolic') {

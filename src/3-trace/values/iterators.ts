@@ -96,7 +96,7 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
 }
 
 /**
- * Iterates over the entries of the first dimension, which are all created at once as views of the tensor's memory.
+ * Iterates over the entries of the first dimension, which are all created in advance as views of the tensor's memory.
  */
 function overRows(t: Tracer, variable: TensorVariable): IteratorRecordVariable {
   const x = t.use(variable);
@@ -165,7 +165,7 @@ export function advance(
   return element;
 }
 
-/** Returns whether a name that was to be visited is no longer a property, own or inherited. */
+/** Returns whether a name still to be visited is no longer a property, own or inherited. */
 function isGone(t: Tracer, { namesOf, inherited }: IteratorRecordVariable, name: string): boolean {
   if (!hasLost(t, namesOf!, name)) return false;
   return !inherited?.has(name) || constantOf(t, hasProperty(t, namesOf!, name, false)) === false;

@@ -1,6 +1,6 @@
 /**
- * Data-dependent questions about a list, such as whether an element exists. The result is a union, so that each
- * path continues with its own option.
+ * Data-dependent queries about a list, such as whether an element exists. The result is a union, so that each path
+ * continues with its own option.
  */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
@@ -50,12 +50,12 @@ export function isKnownIndex({ length }: GrowableList, index: DeviceScalar): boo
   return union !== undefined && resolved(union) === there;
 }
 
-/** Questions by length: paths that ask the same question get the same union. */
+/** Queries by length: paths that make the same query receive the same union. */
 const questions = new WeakMap<DeviceScalar, Map<string | DeviceScalar, UnionVariable>>();
 export const [there, last, none] = [known('there'), known('at the end'), known('none')];
 export const paths = [there, last, none];
 
-/** Returns the option on the current path. Throws UnionMet when a question is first asked. */
+/** Returns the option on the current path. Throws UnionMet when a query is made for the first time. */
 export function optionFor(
   t: Tracer,
   { length }: GrowableList,
@@ -68,7 +68,7 @@ export function optionFor(
   throw new UnionMet(() => {
     const union = chosenBy(t, which(), options, 'an element of an array');
     const known = questions.get(length) ?? new Map<string | DeviceScalar, UnionVariable>();
-    // The union is valid only in the branch or loop that requested it.
+    // The union is valid only in the branch or loop that computed it.
     t.journal.note(() => known.delete(key));
     questions.set(length, known.set(key, union));
     return union;

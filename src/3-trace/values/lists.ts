@@ -74,7 +74,7 @@ export function pushGrowable(
 }
 
 /**
- * Returns the element's value for each list. If the array needs a wider form, throws so that it becomes a list
+ * Returns the element's value for each list. If the array needs a wider form, throws Grows so that it becomes a list
  * again.
  */
 function leavesFor(t: Tracer, array: GrowableArray, item: Variable): Tensor[] {
@@ -117,7 +117,7 @@ export function popGrowable(t: Tracer, array: GrowableArray): Variable {
   return element;
 }
 
-/** `array[index]`, counted from the end if `fromEnd`. Throws UnionMet, as `popGrowable` does. */
+/** `array[index]`, counted from the end if `fromEnd`. Throws UnionMet like `popGrowable`. */
 export function growableElement(
   t: Tracer,
   { growable }: GrowableArray,

@@ -1,6 +1,6 @@
 /**
- * The built-in functions as they were when this file was loaded. Users may replace them: captured code then calls
- * theirs, like any other function, but what is traced in place of a native function keeps to the originals.
+ * The built-in functions as of loading this file. Users may replace them: captured code then calls theirs like any
+ * other function, but code that is traced in place of a native function uses the originals.
  */
 
 import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
@@ -38,9 +38,7 @@ for (const holder of [...holders, ...others]) {
   }
 }
 
-/**
- * Returns the built-in object's original function of this name, own or inherited, as of when this file was loaded.
- */
+/** Returns the built-in object's original function of this name, own or inherited. */
 export function originalFunction(object: object, key: PropertyKey): unknown {
   for (
     let holder: object | null = object;

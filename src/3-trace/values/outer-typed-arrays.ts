@@ -45,10 +45,7 @@ export function touchMemory(t: Tracer, array: ObjectVariable | FunctionVariable)
   expectUnshared(t, view);
 }
 
-/**
- * Returns the number that the trace has written to an element, as the array stores it; undefined if it has written
- * none.
- */
+/** Returns the number that the trace wrote to an element, as the array stores it; undefined if it wrote none. */
 export function writtenElement(
   t: Tracer,
   { value, source }: ObjectVariable,
@@ -115,7 +112,7 @@ function numberIn(t: Tracer, value: Variable): Variable {
   return known(Number(constant));
 }
 
-/** Convert a number as integer arrays do: to its low bits, with their sign. */
+/** Conversions of a number for integer arrays: to its low bits, with their sign. */
 const integers = new Map<unknown, (t: Tracer, value: Variable) => Variable>([
   [Int8Array, (t, value) => signed(t, value, 24)],
   [Int16Array, (t, value) => signed(t, value, 16)],

@@ -95,7 +95,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
         constantOf(t, base);
         throw new GraphBreak('throw', `${key} of ${value}`);
       }
-      // What it inherits depends on its type alone.
+      // Inherited properties depend only on the value's type.
       typeOf(t, base);
       return inherited(t, Object.getPrototypeOf(value) as object, key, base);
     }
@@ -117,7 +117,7 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
       return readMade(t, base, base, key);
     case 'newArray':
       if (base.own) return readMade(t, base.own, base, key);
-      // An `arguments` object has its own `Symbol.iterator`, which is that of arrays.
+      // An `arguments` object has its own `Symbol.iterator`, the one of arrays.
       if (base.isArguments && key !== Symbol.iterator)
         return inherited(t, Object.prototype, key, base);
       return inherited(t, Array.prototype, key, base);
@@ -177,7 +177,7 @@ function readClass(t: Tracer, type: ClassVariable, receiver: Variable, key: Key)
   return inherited(t, Function.prototype, key, receiver);
 }
 
-/** Reads `base[key]` where a getter gets `receiver` as its `this`. */
+/** Reads `base[key]`; a getter is called with `receiver` as its `this`. */
 export function readFor(t: Tracer, base: Variable, receiver: Variable, key: Key): Variable {
   if (base.kind === 'newObject') return readMade(t, base, receiver, key);
   if (base.kind === 'class') return readClass(t, base, receiver, key);
@@ -205,7 +205,7 @@ function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key:
   return readOuterProperty(t, prototype, key);
 }
 
-/** Reads a property of a built-in prototype, which users may have replaced. A getter gets the receiver. */
+/** Reads a property of a built-in prototype, which users may have replaced. A getter is called on the receiver. */
 function inherited(
   t: Tracer,
   prototype: object,
@@ -237,7 +237,7 @@ function inherited(
   return t.read({ kind: 'property', base, key }, value);
 }
 
-/** Built-in getters that only return a part of the value. */
+/** Built-in getters that only return part of the value. */
 const nativeFields: ReadonlySet<unknown> = new Set(
   [
     [Symbol.prototype, 'description'] as const,
@@ -264,7 +264,7 @@ function nativeField(
   return known(Reflect.apply(get, of, []) as string | boolean);
 }
 
-/** Returns the original of what a polyfill calls by name, `Math.max` for example. */
+/** Returns the original of a function that a polyfill calls by name, such as `Math.max`. */
 function namedByPolyfill(t: Tracer, object: object, key: PropertyKey): Variable | undefined {
   const { closure, pc } = t.top;
   if (!isPolyfill(closure.code) || closure.code.instructions[pc]?.op !== 'getProp')
@@ -338,7 +338,7 @@ function readContainerProperty(
   return collection && sizeOf(t, collection);
 }
 
-/** Reads the inherited value of an own property that the trace has deleted. */
+/** Reads the inherited value of an own property that the trace deleted. */
 function readDeleted(
   t: Tracer,
   receiver: ObjectVariable | FunctionVariable,

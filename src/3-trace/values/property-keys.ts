@@ -153,7 +153,7 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys });
   const names = t.effects.keysOf(value, keys);
   if (!array || !t.effects.array(value)) return names;
-  // Elements that the trace has moved or appended are not recorded as property writes.
+  // Elements that the trace moved or appended are not recorded as property writes.
   return [...indexKeys(t, array), ...names.filter((name) => !isIndex(name))];
 }
 

@@ -1,6 +1,6 @@
 /**
  * Methods that the language itself looks up to iterate or to fill a collection. The tracer performs them without
- * calling anything, as long as they have not been replaced.
+ * calling anything if they have not been replaced.
  */
 
 import type { InheritedProperty } from '../../guards/guard.ts';
@@ -75,7 +75,7 @@ const places = {
 
 export type Protocol = keyof typeof places;
 
-/** The built-in protocols as they were when this file was loaded. */
+/** The built-in protocols as of loading this file. */
 const pristine = new Map<Protocol, readonly InheritedProperty[]>(
   Object.entries(places).map(([name, each]) => [
     name as Protocol,

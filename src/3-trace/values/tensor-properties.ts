@@ -28,7 +28,7 @@ import {
 import { callGetter } from './getters.ts';
 import { deferToRun } from './numbers.ts';
 
-/** Properties that the guard on the tensor covers. */
+/** Properties covered by the guard on the tensor. */
 const metaProperties = new Set([
   'dtype',
   'rank',
@@ -38,10 +38,10 @@ const metaProperties = new Set([
   'isContiguous',
 ]);
 
-/** Own fields of tensors that a trace knows. */
+/** Own fields of tensors that the trace knows. */
 const fields = new Set(['shape', 'dtype', 'device', 'grad']);
 
-/** The remaining own fields, which `Tensor.prototype` doesn't have either. */
+/** The other own fields, which `Tensor.prototype` doesn't have either. */
 const otherFields: ReadonlySet<string> = new Set<string & keyof Tensor>([
   'strides',
   'offset',

@@ -18,8 +18,8 @@ export function isPrimitiveVariable({ kind }: Variable): boolean {
 }
 
 /**
- * `ToPrimitive` of the language: `Symbol.toPrimitive`, `valueOf` and `toString` are looked up and called like any
- * method. A graph break in one of them rolls everything back.
+ * `ToPrimitive`: `Symbol.toPrimitive`, `valueOf` and `toString` are looked up and called like any method. A graph break
+ * in one of them rolls everything back.
  */
 export function toPrimitive(t: Tracer, given: Variable, hint: Hint): Variable {
   const value = specialized(given);
@@ -38,7 +38,7 @@ export function toPrimitive(t: Tracer, given: Variable, hint: Hint): Variable {
   });
 }
 
-/** `OrdinaryToPrimitive` of the language; undefined where it throws, because no method returns a primitive. */
+/** `OrdinaryToPrimitive`; undefined where it throws, because no method returns a primitive. */
 export function ordinaryToPrimitive(
   t: Tracer,
   value: Variable,

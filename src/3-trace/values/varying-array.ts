@@ -1,6 +1,6 @@
 /**
- * Arrays of tensors that grow between calls. One trace serves any number of elements, as long as the code only passes
- * all of them on together (`cat(cache)`), or reads some that are counted from the end (`cache.at(-1)`).
+ * Arrays of tensors that grow between calls. One trace serves any number of elements if the code only passes on all of
+ * them together (`cat(cache)`) or reads elements by their distance from the end (`cache.at(-1)`).
  */
 
 import { listLayout, tensorsAt } from '../../guards/list-layout.ts';
@@ -35,14 +35,14 @@ import { isPristine } from './protocols.ts';
 interface VaryingTensors {
   readonly preceding: readonly Variable[];
   readonly tensors: TensorList;
-  /** Values that the trace has appended. */
+  /** Values that the trace appended. */
   readonly appended: readonly Variable[];
 }
 
 /** Returns undefined if the number of elements has been constant so far, or if the trace uses single elements. */
 export function outerTensors(t: Tracer, array: ArrayVariable): VaryingTensors | undefined {
   if (t.isInRegion) return undefined;
-  // The tensors of the copy, whatever happens to the array afterwards.
+  // A copy keeps its tensors, whatever happens to the array later.
   if (array.kind === 'newArray') return array.extended;
   const [column] = columnsOf(t, array, [{ path: [], keys: undefined }]) ?? [];
   const content = t.effects.array(array.value)?.content;
@@ -75,7 +75,7 @@ export function columnsOf(
   return columns;
 }
 
-/** Returns whether the trace has written a property on the way from an element to its tensor. */
+/** Returns whether the trace wrote a property on the path from an element to its tensor. */
 function isWrittenOn(t: Tracer, array: ObjectVariable, path: readonly string[]): boolean {
   return (array.value as readonly unknown[]).some((element, i) => {
     let object = element as object;
@@ -89,8 +89,8 @@ function isWrittenOn(t: Tracer, array: ObjectVariable, path: readonly string[]):
 }
 
 /**
- * Returns the array of `[…, ...outer, …]`; undefined if it is made element by element. If the trace needs single elements
- * after all, it starts again, and makes this one element by element.
+ * Returns the array of `[…, ...outer, …]`; undefined if it is created element by element. If the trace turns out to
+ * need single elements, it restarts and creates this array element by element.
  */
 export function extendedArray(
   t: Tracer,
@@ -118,7 +118,7 @@ export function extendedArray(
   return manyTensors(t, { outer, preceding: before, tensors, isCopy: true, appended: after });
 }
 
-/** Likewise for a Set and for the values of a Map. */
+/** Like `extendedArray`, for a Set and for the values of a Map. */
 function extendedCollection(
   t: Tracer,
   given: Variable,
@@ -136,13 +136,13 @@ function extendedCollection(
   return manyTensors(t, { outer, preceding: before, tensors, isCopy: true, appended: after });
 }
 
-/** Returns whether an earlier trace needed single elements of the array that is made here. */
+/** Returns whether an earlier trace needed single elements of the array created here. */
 export function isMadeByElements(t: Tracer): boolean {
   const { closure, pc } = t.top;
   return t.control.plans.copiesElements(closure.code, pc);
 }
 
-/** Returns an array that is made here of tensors whose number may differ in another call. */
+/** Returns an array, created here, of tensors whose number may differ in another call. */
 export function manyTensors(
   t: Tracer,
   extended: NonNullable<NewArrayVariable['extended']>,
@@ -160,7 +160,7 @@ export function manyTensors(
 
 /**
  * Returns an element of a pre-existing array by its distance from the end, which is 1 for the last one, without making
- * the length a constant of the trace; undefined if it has been constant so far.
+ * the length a constant of the trace; undefined if the length has been constant so far.
  */
 export function elementFromEnd(
   t: Tracer,
@@ -186,14 +186,14 @@ export function elementFromEnd(
   return t.read({ kind: 'query', base: source, query: 'fromEnd', key }, elements[index]);
 }
 
-/** Returns what the trace has appended; undefined if their number is data-dependent. */
+/** Returns the values that the trace appended; undefined if their number is data-dependent. */
 function appendedTo(t: Tracer, { value }: ObjectVariable): readonly Variable[] | undefined {
   const content = t.effects.array(value)?.content;
   if (!content) return [];
   return isGrowable(content) ? undefined : itemsOf(content);
 }
 
-/** `array[array.length - distance]`, likewise. */
+/** `array[array.length - distance]`, like `elementFromEnd`. */
 export function elementAtOffset(
   t: Tracer,
   base: Variable,
@@ -207,13 +207,13 @@ export function elementAtOffset(
   return elementFromEnd(t, array, appended.length - offset);
 }
 
-/** Returns how much more than the array's length before the trace the number is, if that is a constant integer. */
+/** Returns the difference between the number and the array's length before the trace, if it is a constant integer. */
 export function offsetFromLength({ source }: ObjectVariable, expr: NumberExpr): number | undefined {
   const length: Source = { kind: 'property', base: source, key: 'length' };
   return offsetFrom(sourceKey(length), expr);
 }
 
-/** Returns how much more than the number at the source the expression is, if that is a constant integer. */
+/** Returns the difference between the expression and the number at the source, if it is a constant integer. */
 function offsetFrom(key: string, expr: NumberExpr): number | undefined {
   if (expr.kind === 'source') return sourceKey(expr.source) === key ? 0 : undefined;
   if (expr.kind !== 'apply' || expr.args.length !== 2) return undefined;

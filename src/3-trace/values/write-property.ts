@@ -97,7 +97,10 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
   throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
 }
 
-/** `super.key = value`: calls a setter above the method's object, otherwise writes the receiver's own property. */
+/**
+ * `super.key = value`: calls a setter found on the home object's prototypes, otherwise writes the receiver's own
+ * property.
+ */
 export function writeSuper(
   t: Tracer,
   base: Variable,
@@ -153,7 +156,7 @@ function writeMade(
     above = null;
     break;
   }
-  // An object literal has only the setter of `Object.prototype` above it.
+  // An object literal inherits only the setter of `Object.prototype`.
   if (above === undefined && key === '__proto__' && !object.errorType) {
     assignPrototype(t, receiver, value);
     return;
@@ -250,7 +253,7 @@ function writeOuterProperty(
   }
   const source = object.source ?? heldFunction(object);
   guardChange(t, source, 'write', key);
-  // If the key may have been deleted, its place in the key order depends on that.
+  // If the key may have been deleted, its position in the key order depends on that.
   const written = t.effects.written(object.value, source, key);
   if (written ? !present(written) : !Object.hasOwn(object.value, key)) {
     t.effects.settleOrder(object.value);

@@ -11,7 +11,7 @@ const iteratorPrototypes = {
   set: Object.getPrototypeOf(new Set().values()) as object,
 } as const;
 
-/** A value made in the trace that inherits from a built-in prototype. */
+/** A value created in the trace that inherits from a built-in prototype. */
 export type BuiltinVariable = Extract<
   Variable,
   {

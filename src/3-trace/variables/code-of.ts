@@ -25,7 +25,7 @@ export interface CodeOf {
   /** Returns the code of a function that is called; rejects opaque ones of this package without reading them. */
   // biome-ignore lint/complexity/noBannedTypes: any function.
   called(fn: Function): CapturedCode | RejectedCode;
-  /** Returns the code of a package function that uses nothing but its arguments and built-in globals. */
+  /** Returns the code of a package function that uses only its arguments and built-in globals. */
   // biome-ignore lint/complexity/noBannedTypes: any function.
   ownAlone(fn: Function): CapturedCode | RejectedCode;
   /** Returns the constructor of a class, with the function that initializes instance fields. */
@@ -55,7 +55,7 @@ export function isRefused(found: CapturedCode | RejectedCode): found is Rejected
   return 'refused' in found;
 }
 
-/** Returns the code that a call of the function runs with exactly its arguments; undefined if it isn't known. */
+/** Returns the code that a call of the function runs with exactly these arguments; undefined if it isn't known. */
 export function codeBehind(codeOf: CodeOf, callee: Variable): Code | undefined {
   if (callee.kind === 'closure') return callee.code;
   if (callee.kind !== 'function') return undefined;

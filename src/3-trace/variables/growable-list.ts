@@ -39,7 +39,7 @@ export type ListTreeSpec =
   /** A nested array of any length. */
   | { readonly kind: 'list'; readonly of: ListTreeSpec };
 
-/** A leaf that is stored in a list of its own. */
+/** A leaf that is stored in a separate list. */
 export interface LeafForm {
   readonly kind: 'leaf';
   readonly of: ListVariable['of'];

@@ -33,7 +33,7 @@ export interface IteratorVariable {
   /** The position as a device scalar, for an array of data-dependent length. */
   position?: DeviceScalar | undefined;
   done: boolean;
-  /** The program under construction when it was made. */
+  /** The program under construction when it was created. */
   readonly madeIn: ProgramBuilder;
 }
 
@@ -57,8 +57,8 @@ export interface GeneratorVariable {
   readonly kind: 'generator';
   readonly frame: TraceFrame;
   state: 'start' | 'yield' | 'running' | 'done';
-  /** The program under construction when it was made. */
+  /** The program under construction when it was created. */
   readonly madeIn: ProgramBuilder;
-  /** For the result of `iterator.map(f)` and similar methods: the call that made it. */
+  /** For the result of `iterator.map(f)` and similar methods: the call that created it. */
   readonly helper?: CallSite;
 }

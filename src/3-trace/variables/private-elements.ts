@@ -1,7 +1,7 @@
 /**
- * Private elements of instances created in the trace, stored as properties with keys that user code never sees.
- * Only a class's own constructor can add its private names to an object, so such an instance exists in the trace
- * only. If it would escape, its class is constructed natively instead.
+ * Private elements of instances created in the trace, stored as properties with keys that user code never sees. Only a
+ * class's own constructor can add its private names to an object, so such an instance exists only in the trace. If it
+ * would escape, its class is constructed natively instead.
  */
 
 import type { Code } from '../../vm/bytecode/code.ts';
@@ -22,7 +22,7 @@ export const hiddenAttributes: Attributes = {
   accessor: null,
 };
 
-/** Returns the key for a class's `#name`, or for the brand that its methods check, whose name is empty. */
+/** Returns the key for a class's `#name`, or, with an empty name, for the brand that its methods check. */
 export function privateKey(owner: Owner, name: string): symbol {
   let known = keys.get(owner);
   if (!known) {

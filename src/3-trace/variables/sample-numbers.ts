@@ -1,18 +1,20 @@
 /**
- * Sample values for data-dependent numbers. The results of a call for several samples show which of their sizes
- * depend on the numbers and which are fixed, so nothing needs to be known about the function. Each run checks its
- * sizes against this.
+ * Sample values for data-dependent numbers. The results of a call for several samples show which sizes depend on the
+ * numbers and which are fixed, without knowledge of the function. Each run checks its sizes against this.
  */
 
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
 /**
- * The values of all unknown numbers in the first sample runs; a computed number has the values computed from these.
- * Small values are included for tensors with few rows; they come last, since sizes of 1 and 0 are often special.
+ * The values of all unknown numbers in the first sample runs; computed numbers are computed from these. Small values
+ * are included for tensors with few rows; they come last, since sizes of 1 and 0 are often special.
  */
 const equal = [3, 5, 8, 2, 1, 0] as const;
 
-/** The values of unknown numbers in turn in the last sample runs, where they differ: ascending and descending. */
+/**
+ * The values that consecutive unknown numbers have in the last sample runs, where they differ: ascending and
+ * descending.
+ */
 const different = [
   [1, 2, 3, 5],
   [5, 3, 2, 1],

@@ -15,7 +15,7 @@ export interface TraceFrame {
   readonly entry: number | null;
   readonly thisVariable: Variable;
   readonly args: readonly Variable[];
-  /** The arguments behind `args`: an array of any length. */
+  /** The arguments after `args`: an array of any length. */
   rest?: NewArrayVariable;
   readonly registers: (Variable | undefined)[];
   readonly returnTo: Reg | undefined;
@@ -77,8 +77,8 @@ export type Callee = Pick<
 >;
 
 /**
- * Returns the frame of an inlined call, at the callee's start. Its fields are listed: spreading two objects takes
- * microseconds, and a step makes thousands of calls.
+ * Returns the frame of an inlined call, at the callee's start. Fields are listed one by one: spreading two objects
+ * takes microseconds, and a step makes thousands of calls.
  */
 export const calledFrame = (
   callee: Callee,

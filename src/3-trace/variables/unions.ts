@@ -7,7 +7,7 @@ export class UnionMet extends Error {
   override readonly name = 'UnionMet';
   readonly #union: UnionVariable | (() => UnionVariable);
 
-  /** A function creates the union where the instruction begins. */
+  /** A function creates the union at the start of the instruction. */
   constructor(union: UnionVariable | (() => UnionVariable)) {
     super('a union is met');
     this.#union = union;

@@ -56,7 +56,7 @@ export interface TensorVariable {
   readonly source: Source | null;
   /** The user's tensor at the source. */
   readonly actual: Tensor | null;
-  /** Its value in the program under construction; an outer tensor gets one on first use. */
+  /** Its value in the program under construction; an outer tensor gets a value on first use. */
   traced: Tensor | null;
   /** Cached, because `x.shape` returns the same array each time. */
   shape: NewArrayVariable | null;
@@ -66,7 +66,7 @@ export interface TensorVariable {
   retainsGrad: boolean;
   /** True after `keep()`: the enclosing `tidy` doesn't free it. */
   isKept?: boolean;
-  /** True if it may be a tensor that the code already has: an element that was read, or a result of a path. */
+  /** Whether it may be a tensor that the code already has: an element that was read, or a result of a path. */
   isIdentityUnknown?: boolean;
   /** Positions of the branches and loops that merged it with other tensors, latest first. */
   mergedAt?: readonly UserPosition[];
@@ -81,7 +81,7 @@ export interface ConstantVariable {
   readonly value: Primitive | symbol;
   /** Null if existing guards imply the value. */
   readonly source: Source | null;
-  /** True for a boolean that differs between calls: each run chooses the numbers that depend on it. */
+  /** Whether it is a boolean that differs between calls: each run selects the numbers that depend on it. */
   readonly changes?: boolean;
 }
 
@@ -136,7 +136,7 @@ export interface UnionVariable {
  */
 export interface UnbackedTensor {
   readonly kind: 'dynamic';
-  /** The graph value; another one after an in-place write. Its spec has no bytes, since sizes are unknown. */
+  /** The graph value, which an in-place write replaces. Its spec has no bytes, since sizes are unknown. */
   tensor: Tensor;
   /** Whether it was written in place. */
   isWritten?: boolean;
@@ -171,17 +171,17 @@ export interface BoundVariable {
   readonly madeIn?: ProgramBuilder;
 }
 
-/** The content of `[a, ...outer, b]`, or of an array that `map` makes of one. */
+/** The content of `[a, ...outer, b]`, or of the result of `map` on such an array. */
 interface ExtendedArray {
   readonly outer: ObjectVariable;
   readonly preceding: readonly Variable[];
   /** Tensors whose number depends on the length of `outer`. */
   readonly tensors: TensorList;
-  /** Their number; undefined if there is one for each element. */
+  /** The number of `tensors`; undefined if there is one per element. */
   readonly count?: Variable;
-  /** False if `tensors` are not its elements, but what `map` has made of them. */
+  /** Whether `tensors` are its elements, rather than the results of `map` on them. */
   readonly isCopy: boolean;
-  /** For `outer.slice(from)`: the index of the first one. */
+  /** For `outer.slice(from)`: the index of the first element. */
   readonly from?: number;
   readonly appended: Variable[];
 }
@@ -191,7 +191,7 @@ export interface NewArrayVariable {
   readonly elements: Variable[];
   /** Set if the number of elements is data-dependent; `elements` must not be read then. */
   growable?: GrowableList | undefined;
-  /** Set if it has tensors for the elements of an array of any length; `elements` must not be read then. */
+  /** Set if it contains tensors for the elements of an array of any length; `elements` must not be read then. */
   readonly extended?: ExtendedArray;
   /** The array literal that created it, and whether the array is known to grow in branches and loops. */
   readonly born?: AllocationSite;
@@ -201,7 +201,7 @@ export interface NewArrayVariable {
   readonly parameters?: Map<number, CellVariable>;
   /** The function whose `arguments` it is, if that function is pre-existing. */
   readonly callee?: FunctionVariable | undefined;
-  /** The pre-existing array that gets this content after the run. */
+  /** The pre-existing array that receives this content after the run. */
   readonly outer?: ObjectVariable;
   /**
    * True if it is or was an element of an array of data-dependent length, which stores its parts instead of the
@@ -211,16 +211,15 @@ export interface NewArrayVariable {
   /** True if it is frozen. */
   fixed?: boolean;
   /**
-   * Named properties, such as those of a regular expression match. Of `arguments`, the elements behind those that
-   * were passed, in ascending order.
+   * Named properties, such as those of a regular expression match. For `arguments`, the elements after the passed ones,
+   * in ascending order.
    */
   named?: ReadonlyMap<string, Variable> | undefined;
   readonly own?: OwnPart | undefined;
 }
 
 /**
- * The object part of an instance whose user class extends a built-in container: its prototype and named
- * properties.
+ * The object part of an instance of a user class that extends a built-in container: its prototype and named properties.
  */
 export type OwnPart = NewObjectVariable;
 
@@ -276,7 +275,7 @@ export interface RegExpVariable {
 /** A typed array created in the trace, whose numbers are known. */
 export interface NewTypedArrayVariable {
   readonly kind: 'newTypedArray';
-  /** The current elements; each run gets a copy. */
+  /** The current elements; each run receives a copy. */
   readonly data: TypedArray;
   /** The program, branch or loop body that was being traced when it was created. */
   readonly madeIn: ProgramBuilder;
@@ -299,8 +298,7 @@ export interface NewHostVariable {
 export interface NewPromiseVariable {
   readonly kind: 'newPromise';
   /**
-   * `new`: resolved with the only value. Otherwise the method that is called with that value, or with an array of
-   * all.
+   * `new`: resolved with the only value. Otherwise the method to call with that value, or with an array of all values.
    */
   readonly by: 'new' | PromiseMethod;
   readonly values: readonly Variable[];
@@ -324,7 +322,7 @@ export interface NewCollectionVariable {
   readonly putIn: unknown[];
   /** The key order, as for an object. */
   order?: Variable | undefined;
-  /** The pre-existing Map or Set that gets this content after the run. */
+  /** The pre-existing Map or Set that receives this content after the run. */
   readonly outer?: ObjectVariable;
   readonly own?: OwnPart | undefined;
 }
@@ -375,7 +373,7 @@ export function newArray(elements: readonly Variable[]): NewArrayVariable {
   return { kind: 'newArray', elements: [...elements] };
 }
 
-/** Returns the variable for a tensor of the user's. */
+/** Returns the variable for a tensor of the user. */
 export function outerTensor(source: Source | null, actual: Tensor): TensorVariable {
   return { kind: 'tensor', source, actual, traced: null, ...newTensor() };
 }

@@ -100,7 +100,7 @@ export function scalarOperands(
   return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, like) : arg));
 }
 
-/** The result of a choice between whole numbers is an integer. */
+/** Without a fraction among the choices, the result is an integer if all chosen numbers are whole. */
 function likeChoices(choices: readonly Variable[]): Pick<Tensor, 'dtype'> | undefined {
   const isFraction = (choice: Variable) =>
     choice.kind === 'constant' &&

@@ -1,6 +1,6 @@
 /**
- * Assignments and deletions that can never succeed, because their cause can't be undone: strict code gets the
- * engine's own error, in sloppy code nothing happens.
+ * Assignments and deletions that can never succeed, because their cause can't be reversed: strict code gets the
+ * engine's own error, and in sloppy code nothing happens.
  */
 
 import { isProxy } from '../../../guards/plain.ts';
@@ -40,7 +40,7 @@ export function expectWritable(t: Tracer, target: Variable, key: Key): void {
 export const isFixed = (t: Tracer, target: Variable, key: Key, change: Change): boolean =>
   fixedSample(t, target, key, change) !== undefined;
 
-/** Returns an object for which the change fails with the same message, and guards what the failure depends on. */
+/** Returns an object for which the change fails with the same message, and guards the conditions of the failure. */
 function fixedSample(
   t: Tracer,
   target: Variable,
@@ -100,7 +100,7 @@ function hasFixed({ value }: ObjectVariable | FunctionVariable, key: Key, change
   return true;
 }
 
-/** Returns a sample of an object created in the trace, with the prototype that messages name. */
+/** Returns a sample of an object created in the trace, with the prototype named in messages. */
 function madeSample(
   object: NewObjectVariable,
   key: Key,

@@ -1,6 +1,4 @@
-/**
- * Instances of built-in types such as Date and URL. Their methods run natively on the state that the trace knows.
- */
+/** Instances of built-in types such as Date and URL. Their methods run natively on the state known to the trace. */
 
 import { type HostTypeName, hostType, hostTypeOf } from '../../../guards/host-types.ts';
 import { isProxy } from '../../../guards/plain.ts';
@@ -52,7 +50,7 @@ function guardState(t: Tracer, { value, source }: ObjectVariable, type: HostType
   constantOf(t, t.read(state, hostType(type).state(value)));
 }
 
-/** Lets `body` change the instance; the change is rolled back together with the current attempt. */
+/** Lets `body` change the instance; the change is rolled back with the current attempt. */
 export function changeHost<T>(
   t: Tracer,
   given: Variable,
@@ -81,7 +79,7 @@ function changeable(t: Tracer, given: Variable, type: HostTypeName): NewHostVari
   return content;
 }
 
-/** Returns the plain value if the trace knows all of it; otherwise undefined. */
+/** Returns the plain value if the trace knows all of it, otherwise undefined. */
 export function plainValue(t: Tracer, given: Variable): { readonly value: unknown } | undefined {
   const variable = hostState(t, given);
   if (variable.kind === 'scalar' || variable.kind === 'text') return undefined;
@@ -122,8 +120,8 @@ export function plainValues(t: Tracer, args: readonly Variable[]): unknown[] | u
 }
 
 /**
- * Returns the variable for a value that a built-in function has created: a primitive, or an array or plain object
- * of primitives.
+ * Returns the variable for a value created by a built-in function: a primitive, or an array or plain object of
+ * primitives.
  */
 export function madeVariable(t: Tracer, value: unknown): Variable {
   if (isPrimitive(value)) return known(value);

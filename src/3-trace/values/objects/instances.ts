@@ -73,8 +73,8 @@ function asBoolean(t: Tracer, given: Variable): Variable {
 }
 
 /**
- * Returns the constructor's `prototype`. That of a plain function can be replaced; a bound function has none and
- * uses its target's.
+ * Returns the constructor's `prototype`. A plain function's can be replaced; a bound function has none and uses its
+ * target's.
  */
 function instancesPrototype(t: Tracer, type: FunctionVariable): object {
   const own = Object.getOwnPropertyDescriptor(type.value, 'prototype');
@@ -128,7 +128,7 @@ function chainOf(value: Variable): object | null {
   }
 }
 
-/** Returns the first prototype that was not created in the trace. */
+/** Returns the first pre-existing prototype. */
 function prototypeBehind(object: NewObjectVariable): object | null {
   const above = prototypeOf(object);
   if (above === undefined) return Object.prototype;

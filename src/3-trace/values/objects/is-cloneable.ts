@@ -44,8 +44,8 @@ function isPlain(t: Tracer, given: Variable, seen: Set<unknown>): boolean {
 }
 
 /**
- * Returns whether the object is currently cloneable, including values that the trace has put into it. Reading its
- * values adds guards.
+ * Returns whether the object is currently cloneable, including values that the trace put into it. Reading its values
+ * adds guards.
  */
 function isPlainOuter(t: Tracer, value: unknown, seen: Set<unknown>): boolean {
   if (typeof value === 'function' || typeof value === 'symbol') return false;

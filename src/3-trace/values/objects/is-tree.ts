@@ -40,10 +40,7 @@ function holdsNoCycle(t: Tracer, given: Variable, around: ReadonlySet<object>): 
   }
 }
 
-/**
- * Returns whether the object is currently a tree. Values that the trace has put into it are guarded like all
- * reads.
- */
+/** Returns whether the object is currently a tree. Values that the trace put into it are guarded like all reads. */
 function isOuterTree(value: unknown, around: ReadonlySet<object>): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (around.has(value) || isBoxed(value) || isRawJson(value)) return false;
@@ -53,7 +50,7 @@ function isOuterTree(value: unknown, around: ReadonlySet<object>): boolean {
   );
 }
 
-/** Objects that `JSON.rawJSON` has made, which print as their text; not in Node 20. */
+/** Objects created by `JSON.rawJSON`, which print as their text; not in Node 20. */
 const isRawJson: (value: object) => boolean = Reflect.get(JSON, 'isRawJSON') ?? (() => false);
 
 const isBoxed = (value: object): boolean =>

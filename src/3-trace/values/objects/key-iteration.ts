@@ -31,7 +31,7 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
   for (let above = aboveOf(object); above; above = aboveOf(above)) {
     for (const name of namesOf(t, above)) {
       inherited.add(name);
-      // A property hides those of the same name above it, even if it is not enumerable itself.
+      // A property hides inherited properties of the same name, even if it is not enumerable itself.
       if (!below.some((own) => constantOf(t, hasProperty(t, own, name, true)))) names.push(name);
     }
     below.push(above);
@@ -49,7 +49,7 @@ const over = (t: Tracer, names: readonly string[]): IteratorRecordVariable => {
 const visited = (what: string) =>
   new GraphBreak('unsupported-iterable', `for-in visits the names of ${what}`);
 
-/** Also guards that a prototype without enumerable names gets none. */
+/** Also guards that a prototype without enumerable names doesn't get any. */
 function namesOf(t: Tracer, object: Listed): readonly string[] {
   if (object.kind === 'newObject') return plainKeys(t, object);
   const { source, value } = object;

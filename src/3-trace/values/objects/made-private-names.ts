@@ -24,7 +24,8 @@ import {
 import { isPrimitiveVariable } from '../to-primitive.ts';
 
 /**
- * Declares a name for the class that follows in the frame. `owner`: the objects that have the name, in V8's words.
+ * Declares a name for the class that follows in the frame. `owner`: describes the objects that have the name, as V8
+ * does.
  */
 export function newPrivateName(
   t: Tracer,

@@ -1,9 +1,9 @@
-/** Function names that are inferred from the place of creation. */
+/** Function names inferred from the place of creation. */
 
 import type { Tracer } from '../../state/tracer.ts';
 import type { Variable } from '../../variables/variable.ts';
 
-/** Names the functions of `{ [key]: () => … }` and accessors after the key; other functions keep their name. */
+/** Names the functions of `{ [key]: () => … }` and accessors by the key; other functions keep their name. */
 export function nameClosure(
   t: Tracer,
   closure: Variable,

@@ -10,8 +10,8 @@ import { readProperty } from '../properties.ts';
 import { isObjectVariable } from './prototype-variable.ts';
 
 /**
- * `new F()` of a function without `class`: it is called with the new object as its `this`. Returns undefined for
- * other functions, and for one that asks for `new.target`.
+ * `new F()` of a function without `class`: it is called with the new object as its `this`. Returns undefined for other
+ * functions, and for those that read `new.target`.
  */
 export function constructPlainly(
   t: Tracer,

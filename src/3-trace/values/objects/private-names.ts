@@ -210,8 +210,8 @@ function memberOf(
 }
 
 /**
- * Returns the access to the name, with the class that declares it: by the name of the class, or where it has none or
- * the engine has dropped it, by the home object of the running method.
+ * Returns the access to the name, with the class that declares it: found by the class's name or, if it has none or the
+ * engine dropped it, by the home object of the running method.
  */
 function accessTo(t: Tracer, { closure }: TraceFrame, name: string): PrivateAccess {
   const access = closure.scope.privateName?.(name);
@@ -224,13 +224,13 @@ function accessTo(t: Tracer, { closure }: TraceFrame, name: string): PrivateAcce
 const hasOwner = (access: PrivateAccess | undefined): boolean =>
   typeof access?.owner?.() === 'function';
 
-/** Returns whether only the home object of the method leads to the class of a private name that it uses. */
+/** Returns whether the class of a private name used by the method can only be found by its home object. */
 export const needsHomeForPrivate = ({ code, scope }: Omit<Closure, 'cells'>): boolean =>
   privateNamesIn(code).some((name) => !hasOwner(scope.privateName?.(name)));
 
 const namesIn = new WeakMap<Code, readonly string[]>();
 
-/** Returns the private names that the code uses, or an arrow in it. */
+/** Returns the private names used by the code, or by an arrow in it. */
 function privateNamesIn(code: Code): readonly string[] {
   let names = namesIn.get(code);
   if (!names) {
@@ -269,8 +269,8 @@ function placeOf(t: Tracer, base: Variable, access: PrivateAccess, name: string)
 }
 
 /**
- * The field as first written. Other paths to it would be guarded as paths to one object, but each read of a slot makes
- * another one; the paths to the object that has the field are guarded.
+ * Returns the field as first written. Other paths to it would be guarded as paths to one object, but each read of a
+ * slot creates a new one; the paths to the object that has the field are guarded instead.
  */
 function writtenField(t: Tracer, { value }: Place, access: PrivateAccess) {
   if (access.kind !== 'field') return undefined;

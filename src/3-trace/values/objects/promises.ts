@@ -14,7 +14,7 @@ export function newPromise(
   return { kind: 'newPromise', by, values, madeIn: t.builder, sequence: t.promises++ };
 }
 
-/** Returns the promise of an async function that has returned the value. */
+/** Returns the promise of an async function that returned the value. */
 export function promiseOf(t: Tracer, given: Variable): NewPromiseVariable {
   const value = specialized(given);
   const isThenable =
