@@ -4,7 +4,7 @@ import { runIsolated } from './run-isolated.ts';
 
 /** Counters of check mode for one captured function. */
 export class CheckCounter {
-  /** How many runs of each subgraph are checked; 0: none. */
+  /** How many runs of each subgraph are checked; 0 for none. */
   readonly wanted: number;
   /** The number of checked runs, and of checked backwards. */
   runs = 0;
@@ -24,14 +24,14 @@ export class CheckCounter {
         const found = await readLater(work, runIsolated);
         this.#found ??= found;
       } catch (error) {
-        // A comparison that fails itself is reported, too.
+        // An error in the comparison itself is reported, too.
         this.#found ??= error as CheckError;
       }
     });
     return null;
   }
 
-  /** Keeps a difference, the first of several, for `throwFound`. */
+  /** Records the first of several differences for `throwFound`. */
   throwLater(found: CheckError): void {
     this.#found ??= found;
   }

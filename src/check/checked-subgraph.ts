@@ -16,7 +16,7 @@ import { runIsolated } from './run-isolated.ts';
 import { BackwardCall, nodeOf, Scenario, shownByBackward } from './scenario.ts';
 import { type CompiledFrom, sourceOf } from './sources.ts';
 
-/** Beyond this number, paths through control flow are no longer told apart. */
+/** Beyond this number, paths through control flow are no longer distinguished. */
 const mostPaths = 256;
 
 /**
@@ -30,7 +30,7 @@ class CheckedSubgraph extends Subgraph {
   readonly #counter: CheckCounter;
   readonly #reference: () => Subgraph;
   readonly #hasControl: boolean;
-  /** Whether it runs in calls of the captured function, which throw what is found. */
+  /** Whether it runs in calls of the captured function, which throw a difference found. */
   readonly #isCalled: boolean;
   /** Whether the device can't be read synchronously: a difference is thrown by a later call, or by `f.checked()`. */
   readonly #isAsync: boolean;
@@ -38,7 +38,7 @@ class CheckedSubgraph extends Subgraph {
   readonly #paths = new Map<string, number>();
   /** The number of checked backwards, by the outputs with a gradient. */
   readonly #backwards = new Map<string, number>();
-  /** A backward of an unchecked kind has run: the next run is checked. */
+  /** Whether a backward of an unchecked kind has run, so that the next run must be checked. */
   #owesBackward = false;
 
   constructor(
@@ -75,7 +75,7 @@ class CheckedSubgraph extends Subgraph {
       failure = error;
     }
     const path = noted();
-    // Running out of memory depends on what else is in it.
+    // Running out of memory depends on other allocations.
     const isChecked = !(failure instanceof OutOfMemoryError) && this.#takeRun(path);
     if (isChecked) return this.#checkRun(scenario, { inputs, outputs, failure });
     scenario.dispose();
@@ -95,7 +95,7 @@ class CheckedSubgraph extends Subgraph {
     return true;
   }
 
-  /** Returns the outputs; those of the reference if they differ. */
+  /** Returns the outputs; the reference's outputs if they differ. */
   #checkRun(scenario: Scenario, { inputs, outputs, failure }: Ran): Tensor[] {
     const release = scenario.retain();
     const error = runIsolated(() => {
@@ -124,8 +124,9 @@ class CheckedSubgraph extends Subgraph {
   }
 
   /**
-   * Lets the call go on with what the reference computes, so that tensors and everything else have the state that
-   * it leaves; the error is thrown then. Without a call around the run, or if the reference throws, it is thrown here.
+   * Lets the call continue with the reference's results, so that tensors and everything else have the state that it
+   * leaves; the call then throws the error. Without an enclosing call, or if the reference throws, the error is thrown
+   * here.
    */
   #leaveToReference(
     scenario: Scenario,
@@ -216,7 +217,7 @@ interface Ran {
   readonly failure: unknown;
 }
 
-/** The run of the reference that a node's backward is compared with. */
+/** The reference's run that a node's backward is compared with. */
 interface NodeCheck {
   readonly scenario: Scenario;
   readonly expected: RunProgramNode;
@@ -241,7 +242,7 @@ class CheckedNode extends RunProgramNode {
     only: Wanted | null,
   ): (Tensor | null)[] {
     const { check } = this;
-    // Gradients of intermediate values of forward are identified by the ids of one plan only.
+    // Gradients of intermediate values of forward are identified by ids that are valid for one plan only.
     const isOfOutputs =
       gradOutputs.length <= this.backward.gradOutputs.length &&
       !this.isTapped &&
@@ -311,7 +312,7 @@ function referenceOf({ program, wanted, compile }: CompiledFrom): Subgraph {
   return new Subgraph(compile(program, wanted, referenceOptions, []).planned);
 }
 
-/** Makes the copies that a check needs; null if there is no memory for them: the run goes unchecked. */
+/** Makes the copies that a check needs; null if memory doesn't suffice: the run is then not checked. */
 function ifMemoryAllows<T>(make: () => T): T | null {
   try {
     return runIsolated(make);

@@ -12,11 +12,11 @@ interface Suspect {
   readonly name: string;
   /** The option that switches it off: `passes: { slices: false }`. */
   readonly option: string;
-  /** Returns the options with it enabled, as it is in the compilation that differs. */
+  /** Returns the options with it enabled as in the compilation that differs. */
   readonly enable: (options: CompileOptions) => CompileOptions;
 }
 
-/** Memory switches that may be on, in an order in which each needs only earlier ones. */
+/** Memory switches that may be on, ordered so that each needs only earlier ones. */
 const switches = [
   'freeAtLastUse',
   'skipSet',
@@ -58,7 +58,7 @@ const allOff: MemoryOptions = {
   offload: null,
 };
 
-/** Compiles the traced program as it is: the reference of check mode. */
+/** Compiles the traced program unchanged: the reference of check mode. */
 export const referenceOptions: CompileOptions = {
   memory: allOff,
   without: new Set(passNames),
@@ -68,8 +68,8 @@ export const referenceOptions: CompileOptions = {
 
 /**
  * Returns the passes and switches of a compilation, in the order in which they are enabled to find the culprit. A pass
- * may need a switch or the budget to run, or to have its program chosen, so these come first: they would be named
- * for the fault of the pass.
+ * may need a switch or the budget to run, or for its program to be chosen, so these come first: otherwise they would be
+ * blamed for the pass's fault.
  */
 function suspectsOf({ options, donated }: CompiledFrom): Suspect[] {
   const { memory, without, compact, rate } = options;
@@ -94,7 +94,7 @@ function passSuspect(name: PassName): Suspect {
   };
 }
 
-/** `more`: other options that the switch decides. */
+/** `more`: other options that depend on the switch. */
 function memorySwitch(name: keyof MemoryOptions, more: Partial<CompileOptions> = {}): Suspect {
   return {
     name: `the memory switch '${name}'`,
@@ -115,11 +115,11 @@ function budgetSuspect(budget: number, rate: number | undefined): Suspect {
   };
 }
 
-/** Options with the first `count` suspects enabled. */
+/** Returns the options with the first `count` suspects enabled. */
 export function optionsWith(source: CompiledFrom, count: number): CompileOptions {
   const { compact, rate, ...options } = source.options;
   const off = Object.fromEntries(switches.map((name) => [name, false]));
-  // Other options have an effect through a pass alone.
+  // Other options have an effect only through a pass.
   const memory = { ...options.memory, ...off, donate: false, budget: null, savedDtype: null };
   return suspectsOf(source)
     .slice(0, count)
@@ -150,7 +150,7 @@ export function repeat(
   }
 }
 
-/** The program under the plan with the first `count` suspects enabled. */
+/** Returns the program under the plan with the first `count` suspects enabled. */
 export function variantOf(source: CompiledFrom, count: number): Subgraph {
   const { program, wanted, donated, compile } = source;
   const options = optionsWith(source, count);
@@ -158,7 +158,7 @@ export function variantOf(source: CompiledFrom, count: number): Subgraph {
   return new Subgraph(compile(program, wanted, options, takenOver).planned);
 }
 
-/** A suspect that makes a difference when it is enabled after those before it, and its index among them. */
+/** A suspect that makes a difference when it is enabled after the earlier ones, and its index. */
 interface Found {
   readonly suspect: Suspect;
   readonly index: number;

@@ -23,7 +23,7 @@ interface Seen extends FoundValue {
   readonly tensor: Tensor;
 }
 
-/** The most bytes of values that are kept for comparison. */
+/** The most bytes of values to keep for comparison. */
 const mostBytes = 512 * 2 ** 20;
 
 /** Copies every value of a run, by its id and the control ops around it. */
@@ -65,8 +65,8 @@ class Recorder implements Watcher {
 }
 
 /**
- * The first value, in the order of the plan without the culprit, that differs once the culprit is enabled. `index`:
- * the culprit's index among the suspects. Null if no value that both plans compute differs.
+ * Finds the first value, in the order of the plan without the culprit, that differs once the culprit is enabled.
+ * `index`: the culprit's index among the suspects. Null if no value that both plans compute differs.
  */
 export function* firstValueThatDiffers(
   source: CompiledFrom,

@@ -35,8 +35,8 @@ export class Images {
   }
 
   /**
-   * Creates tensors with this memory, owned by the caller; null where none was given. A handle without data, of
-   * which a plan reads only the shape, gets poisoned memory: plans without that clean-up let it enter.
+   * Creates tensors with this memory, owned by the caller; null for missing ones. A handle without data, of which a
+   * plan reads only the shape, gets poisoned memory: plans without that clean-up keep it in the scope.
    */
   make(): (Tensor | null)[] {
     const made = new Copies();
@@ -66,7 +66,7 @@ export class Images {
   }
 }
 
-/** Copies holders, each once, so that shared memory stays shared. Owns the copies. */
+/** Copies holders, each once, so that shared memory remains shared. Owns the copies. */
 class Copies {
   readonly #copies = new Map<Holder, Holder>();
 
@@ -108,7 +108,9 @@ function poisonedFor({ dtype, shape, strides, offset, device }: TensorMeta): Hol
   return new Holder(device, (last + 1) * device.elementBytes(dtype));
 }
 
-/** A holder's whole memory as one tensor of elements that are copied bit by bit; a GPU copies only whole words. */
+/**
+ * Returns a holder's whole memory as one tensor whose elements are copied bit by bit; a GPU copies only whole words.
+ */
 function wholeOf(holder: Holder): Tensor {
   const { device, bytes } = holder;
   const dtype = device.kind === 'gpu' ? 'int32' : 'uint8';

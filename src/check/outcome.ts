@@ -51,7 +51,7 @@ export function outcomeOf(given: readonly NamedTensor[], error: unknown = null):
   };
 }
 
-/** Returns a list's elements, a tensor of data-dependent size at its size, and any other tensor itself. */
+/** Returns a list's elements, a tensor of data-dependent size in its current size, or any other tensor itself. */
 function plainTensors(named: NamedTensor): readonly NamedTensor[] {
   const { name, tensor, requiresGrad } = named;
   const holder = tensor?.holder;
@@ -85,7 +85,7 @@ export interface Difference {
   readonly expected: string;
 }
 
-/** How far elements may differ, in units in the last place of float32; 0: not at all. */
+/** How far elements may differ, in units in the last place of float32; 0 for not at all. */
 type Ulps = number;
 
 /** A GPU's kernels may round differently in a fused or reordered program. */

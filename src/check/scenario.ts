@@ -12,12 +12,12 @@ type Gradient = Tensor | null | undefined;
 
 /** One run of a subgraph, recorded so that other plans of the same program can repeat it. */
 export class Scenario {
-  /** Indices of the inputs that the run took over, as a bit set. */
+  /** Indices of the inputs that were donated to the run, as a bit set. */
   readonly donated: number;
   #owners = 1;
   readonly #inputs: Images;
   readonly #numbers: readonly number[];
-  /** Numbers that `Math.random()` and the clock returned to the program. */
+  /** Numbers that `Math.random()` and the clock returned in the program. */
   readonly #called: number[] = [];
   readonly #gradEnabled = gradEnabled();
   /** Whether each input is visible after the run: not if it was donated or has no data. */
@@ -30,13 +30,13 @@ export class Scenario {
     this.#isShown = inputs.map(({ holder }, i) => holder !== null && !isDonated(donated, i));
   }
 
-  /** Makes the run to be repeated. */
+  /** Makes the run that is to be repeated. */
   first<T>(run: () => T): T {
     return notingCalls(this.#called, run);
   }
 
   /**
-   * Repeats the run on copies of its inputs. `takesOver`: the plan was made for donated inputs. If a node was
+   * Repeats the run on copies of its inputs. `takesOver`: whether the plan was made for donated inputs. If a node was
    * recorded, it is retained for the caller.
    */
   run(subgraph: Subgraph, takesOver = false): { outcome: Outcome; node: RunProgramNode | null } {
@@ -59,15 +59,15 @@ export class Scenario {
   }
 
   /**
-   * Repeats the run on the user's own inputs, as they were before it, and on copies of those that it took over. The
-   * outputs are the user's.
+   * Repeats the run on the user's own inputs, in their previous state, and on copies of donated ones. The outputs are
+   * the user's.
    */
   runForUser(subgraph: Subgraph, inputs: readonly Tensor[]): Tensor[] {
     const copies = this.#inputs.make();
     const versions = inputs.map(({ holder }) => holder?.version);
     this.#inputs.writeTo(inputs);
     inputs.forEach(({ holder }, i) => {
-      // What neither run writes stays valid for the backwards that have saved it.
+      // Memory that neither run writes remains valid for backwards that saved it.
       if (holder) holder.version = versions[i]!;
     });
     const given = inputs.map((input, i) =>
@@ -82,7 +82,7 @@ export class Scenario {
     }
   }
 
-  /** Returns the tensors that are visible after a run: its outputs, and the inputs that it did not take over. */
+  /** Returns the tensors that are visible after a run: its outputs, and the inputs that were not donated. */
   shown(inputs: readonly Tensor[], outputs: readonly Tensor[]): NamedTensor[] {
     return [
       ...inputs.map((tensor, i) => ({
@@ -98,7 +98,7 @@ export class Scenario {
     ];
   }
 
-  /** Adds an owner: a comparison yet to come. Returns a function that releases it. */
+  /** Adds an owner for a later comparison. Returns a function that releases it. */
   retain(): () => void {
     this.#owners++;
     return () => this.dispose();
@@ -115,7 +115,7 @@ function isDonated(donated: number, input: number): boolean {
   return input < 31 && ((donated >> input) & 1) === 1;
 }
 
-/** The node of the run that computed these outputs. */
+/** Returns the node of the run that computed these outputs. */
 export function nodeOf(outputs: readonly Tensor[]): RunProgramNode | null {
   for (const output of outputs) {
     const node = output.gradEdge?.node;
@@ -130,15 +130,15 @@ export class BackwardCall {
   readonly #missing: readonly (null | undefined)[];
   readonly #wanted: readonly boolean[];
   readonly #only: Wanted | null;
-  /** Contributions that other nodes made before, by target. */
+  /** Contributions that other nodes made earlier, by target. */
   readonly #sums = new Map<number, Images>();
   /** The gradients that hooks returned for intermediate outputs. */
   readonly #passed = new Map<number, Images>();
   /** Whether hooks read gradients of intermediate outputs. */
   readonly #watches: boolean;
-  /** `createGraph`: the gradients are recorded, by rules that can be differentiated and may round differently. */
+  /** `createGraph`: the gradients are recorded, by differentiable rules that may round differently. */
   readonly #createGraph = gradEnabled();
-  /** Whether each given gradient has a history. */
+  /** Whether each incoming gradient has a history. */
   readonly #recorded: readonly boolean[];
   readonly #recordedSums = new Set<number>();
 

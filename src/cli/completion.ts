@@ -22,7 +22,7 @@ export function printCompletion(program: Command, shell: string): void {
 }
 
 function wordsOf(program: Command): Words {
-  // Hidden commands are for the command's own processes.
+  // Hidden commands are for the CLI's own processes.
   const shown = program.createHelp().visibleCommands(program);
   const names = shown.map((command) => command.name());
   const options = shown.map((command): [string, string[]] => [

@@ -49,7 +49,7 @@ interface Dumps {
   readonly passes: readonly string[];
 }
 
-/** Parses `program,after:slices`: stages, and programs after single passes; `passes` means after each of them. */
+/** Parses `program,after:slices`: stages, and programs after single passes; `passes` means after each pass. */
 function dumpsOf(text: string | undefined): Dumps {
   if (text === undefined) return { stages: stageNames, passes: [] };
   const [stages, passes]: [StageName[], string[]] = [[], []];

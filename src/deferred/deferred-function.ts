@@ -16,7 +16,7 @@ import type { Compiler, LateCompiler } from './late-compiler.ts';
 
 /**
  * A function whose calls run eagerly until the compiler is loaded, and as planned programs from then on. With
- * `compile: 'hot'` the compiler is not even requested before compiling pays.
+ * `compile: 'hot'` the compiler isn't requested until compiling pays off.
  */
 export class DeferredFunction implements StaticRecord {
   readonly fn: AnyFunction;
@@ -64,12 +64,12 @@ export class DeferredFunction implements StaticRecord {
     try {
       return this.#cold ? this.#cold.run(call) : call();
     } finally {
-      // Afterwards, so that the first call need not share the network and the processor.
+      // Requested after the call, so that the first call doesn't share the network and the processor.
       if (!this.#cold || this.#cold.areEnough) this.#compiler.request();
     }
   }
 
-  /** Throws CaptureError if an eager call could break what the options promise. */
+  /** Throws CaptureError if an eager call could violate what the options guarantee. */
   #expectEager(): void {
     const { failure } = this.#compiler;
     if (this.#settings.fallback === 'eager') {
@@ -92,7 +92,7 @@ export class DeferredFunction implements StaticRecord {
     return this.fn.name || 'a function';
   }
 
-  /** Loads the compiler, and resolves when the final plan of everything compiled is in force. */
+  /** Loads the compiler, and resolves when the final plans of everything compiled are used. */
   async ready(): Promise<void> {
     await this.#capturedBy(await this.#compiler.load()).ready();
   }

@@ -21,7 +21,7 @@ export type DeferredToStatic = typeof toStaticAtOnce & {
   ready(): Promise<void>;
 };
 
-/** Makes `toStatic` for a compiler that is loaded when it is needed. */
+/** Creates a `toStatic` whose compiler is loaded when it is needed. */
 export function deferredToStatic(compiler: LateCompiler): DeferredToStatic {
   function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Callable> {
     const deferred = new DeferredFunction(fn, options, compiler);

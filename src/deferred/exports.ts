@@ -1,4 +1,4 @@
-/** The exports of `tostatic/deferred` besides `toStatic`. */
+/** The exports of `tostatic/deferred` other than `toStatic`. */
 
 export type { AnyFunction } from '../1-capture/script/route.ts';
 export type { StaticFunction, StaticModule, StaticReports } from '../dispatch/capture-targets.ts';

@@ -15,7 +15,7 @@ export class LateCompiler {
     this.#import = load;
   }
 
-  /** Loads the compiler; after a failure, again. A failure is warned about. */
+  /** Loads the compiler, again after a failure. Warns about failures. */
   load(): Promise<Compiler> {
     this.#loading ??= this.#loaded();
     return this.#loading;
@@ -34,7 +34,7 @@ export class LateCompiler {
     }
   }
 
-  /** Begins to load it, unless that has failed before. */
+  /** Starts loading it, unless that has failed before. */
   request(): void {
     if (!this.#loading && !this.failure) this.load().catch(() => {});
   }

@@ -10,7 +10,7 @@ import type { CompiledPart } from '../programs/compiled-part.ts';
 export interface AppliedCounts {
   /** Ops that were moved from their position in program order. */
   readonly order: number;
-  /** Results that took over an operand's memory. */
+  /** Results that reused an operand's memory. */
   readonly reuse: number;
   /** Values placed in the arena. */
   readonly arena: number;
@@ -26,7 +26,7 @@ export interface AppliedCounts {
   readonly recomputeScores: number;
   /** Ops that compute attention, or its gradient, by tiles. */
   readonly tileAttention: number;
-  /** Passes that replaced saved values by others of fewer bits. */
+  /** Passes that saved values in fewer bits. */
   readonly savedDtype: number;
   /** Passes that offloaded saved values. */
   readonly offload: number;

@@ -1,4 +1,4 @@
-/** Warnings of what costs time in a captured function, and how to avoid it. */
+/** Warnings about slow parts of a captured function, and how to avoid them. */
 
 import { plural } from '../../runtime/errors/plural.ts';
 import { formatPosition } from '../../runtime/errors/position.ts';
@@ -7,13 +7,13 @@ import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { CapturedStats, PerLengthRecord } from '../stats.ts';
 import { appliedTo } from './applied.ts';
 
-/** For graphs of fewer ops, entering and leaving costs more than their kernels. */
+/** In graphs with fewer ops, entering and leaving cost more than the kernels. */
 const tinyOps = 4;
 
 /** Stable code needs one trace from each point where it begins, and one with symbolic numbers and sizes. */
 const usualTraces = 2;
 
-/** The number of places shown at which the length of an array decides what is traced. */
+/** The maximum number of positions to list at which the length of an array determines what is traced. */
 const mostPlaces = 3;
 
 /** The facts about a captured function that `explain()` describes. */
@@ -25,7 +25,7 @@ export interface Explained {
   readonly dynamic: Dynamic;
 }
 
-/** Returns a line for each thing that costs time, most expensive first; none if nothing is out of the ordinary. */
+/** Returns a line for each avoidable cost, most expensive first. */
 export function costWarnings({ stats, parts, dynamic }: Explained): string[] {
   return [
     ...retraces(stats, parts, dynamic),
@@ -67,7 +67,7 @@ function describePerLength({ at, why }: PerLengthRecord): string {
   );
 }
 
-/** The traces that begin at each point: at the call, and after each graph break. */
+/** Returns the traces that begin at each point: at the call, and after each graph break. */
 function tracesByStart(parts: readonly CompiledPart[]): Map<string, CompiledPart[]> {
   const starts = new Map<string, CompiledPart[]>();
   for (const part of parts) {

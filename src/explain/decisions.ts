@@ -78,7 +78,7 @@ function decision(what: string, at: UserPosition | undefined, text: string): str
   return `  ${what}${at ? ` at ${formatPosition(at)}` : ''}: ${text}`;
 }
 
-/** An op's error lists given, expected and remedy in later lines. */
+/** Later lines of an op's error list given, expected and remedy. */
 function firstLine(text: string): string {
   return text.split('\n', 1)[0]!;
 }

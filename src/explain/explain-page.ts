@@ -1,4 +1,4 @@
-/** `explain()` as an HTML page: the captured source, line by line, beside its ops. */
+/** `explain()` as an HTML page: the captured source, line by line, next to its ops. */
 
 import { ownPartOfFile } from '../../runtime/errors/own-code.ts';
 import { plural } from '../../runtime/errors/plural.ts';
@@ -117,7 +117,7 @@ function sourceTable(code: Code, lines: Lines, shown: Set<string>): string {
   const { source, span } = code;
   const rows: string[] = [];
   const first = source.position(span.start);
-  // The user's lines; the running code may be on one line, as loaders remove line breaks.
+  // The user's lines. The running code may be on one line, since loaders remove line breaks.
   const last = source.position(Math.max(span.start, span.end - 1));
   const end = last.file === first.file ? last.line : first.line;
   for (let { line } = first; line <= end; line++) {

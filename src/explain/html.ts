@@ -18,7 +18,7 @@ export function jsonForScript(data: unknown): string {
   return JSON.stringify(data).replace(/</g, '\\u003c');
 }
 
-/** Checks our own or a library's code for a `<script>`. It can't be escaped, so it must need no escaping. */
+/** Checks code of this package or a library for a `<script>`. Code can't be escaped, so it must not need it. */
 export function codeForScript(code: string): string {
   invariant(!/<\/script|<!--/i.test(code), 'a script that would end its own element');
   return code;

@@ -4,7 +4,7 @@ interface LineDiff {
   readonly added: readonly string[];
 }
 
-/** Omits lines in common at the start and at the end. */
+/** Omits common lines at the start and at the end. */
 export function lineDiff(before: string, after: string): LineDiff {
   const [old, now] = [before.split('\n'), after.split('\n')];
   const shorter = Math.min(old.length, now.length);

@@ -8,7 +8,7 @@ export function isLogged(level: LogLevel): boolean {
   return logLevel() >= logLevels[level];
 }
 
-/** Logs a message; `text` is called only if someone listens. */
+/** Logs a message; `text` is called only if the level is enabled. */
 export function log(level: LogLevel, text: () => string): void {
   if (isLogged(level)) console.error(`tostatic: ${text().trimEnd()}`);
 }

@@ -4,8 +4,8 @@ import { loopGrowths, predictRun } from '../7-plan/control/predict-run.ts';
 import type { RunRecord } from '../programs/compiled-part.ts';
 
 /**
- * The peak planned for the last run, in bytes; for a program with branches and loops, on the path that the run
- * took. Null if it made more decisions than are kept, or failed.
+ * The peak planned for the last run, in bytes; for a program with branches and loops, on the path that the run took.
+ * Null if it made more decisions than are recorded, or failed.
  */
 export function predictedPeak({ planned, donated, decisions }: RunRecord): number | null {
   if (!planned) return null;
@@ -17,17 +17,17 @@ export function predictedPeak({ planned, donated, decisions }: RunRecord): numbe
 const limits: Readonly<Record<PeakLimit, string | null>> = {
   paths: 'it has more paths than are simulated',
   shapes: 'the shapes of a call are data-dependent',
-  // A line of each loop says how the peak grows.
+  // A separate line per loop tells how the peak grows.
   iterations: null,
 };
 
-/** Says why a run may need more than the predicted peak. */
+/** Describes why a run may need more than the predicted peak. */
 export function explainLimits({ mayExceed = [] }: PredictedMemory): string[] {
   const reasons = mayExceed.flatMap((limit) => limits[limit] ?? []);
   return reasons.length > 0 ? [`          a run may need more: ${reasons.join('; ')}`] : [];
 }
 
-/** Returns a line for each loop that saves something for backward. */
+/** Returns a line for each loop that saves values for backward. */
 export function explainLoops(planned: PlannedSubgraph): string[] {
   if (!hasControl(planned)) return [];
   return loopGrowths(planned).map(({ op, baseBytes, bytesPerIteration, fromIterations }) => {

@@ -62,8 +62,8 @@ export function printStages(
 }
 
 /**
- * Returns lines of the user's file, if the script's source map leads there. A source map ends at the last
- * expression, so the closing brackets are found by counting.
+ * Returns lines of the user's file, if the script's source map maps them. A source map ends at the last expression, so
+ * the closing brackets are found by counting.
  */
 function originalLines({ source, span, spans }: Code): string {
   const from = source.position(span.start);

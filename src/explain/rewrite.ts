@@ -30,7 +30,7 @@ export function rewriteOf(text: string, span: Span, reason: BreakReason): string
   const edited = new TextEdits(text);
   if (!rules.get(reason)?.some((rule) => rule({ text, path, edited }))) return null;
   const patch = printLineDiff(lineDiff(text, edited.toString()));
-  // A tool has joined the user's lines: they would be unrecognizable.
+  // A tool has joined the user's lines, which would be unrecognizable.
   return patch.some((line) => line.length > readable) ? null : patch;
 }
 
@@ -191,7 +191,7 @@ function returned(
   return [`const ${name} = ${value};`, report, `return ${name};`].join(`\n${indent}`);
 }
 
-/** Whether the later statement neither changes nor needs what the report uses, and doesn't return early. */
+/** Whether the later statement neither changes nor needs what the report reads, and doesn't return early. */
 function leaves(later: Statement, report: ExpressionStatement): boolean {
   const call = report.expression as CallExpression;
   const used = namesIn(report);

@@ -9,7 +9,7 @@ export function warnOnce(text: string): void {
   warn(text);
 }
 
-/** Warns on the console, unless there were too many warnings to be read. */
+/** Warns on the console, unless there were too many warnings to read. */
 export function warn(text: string): void {
   if (warnings++ < limit) console.warn(`tostatic: ${text}`);
 }

@@ -20,7 +20,7 @@ export type { ModuleBytes } from './module/export-module.ts';
 export type { OnnxInput, OnnxOutput, OnnxPort } from './onnx/export-program.ts';
 export type { ExportedInput, ExportedOutput } from './stablehlo/export-program.ts';
 
-/** The type of a function that runs as a program, as its caller sees it. */
+/** A function that runs as a program, as its caller sees it. */
 type Exportable = Parameters<typeof save>[0];
 
 export interface ExportOptions {
@@ -30,9 +30,9 @@ export interface ExportOptions {
 
 export interface StableHLOOptions extends ExportOptions {
   /**
-   * The most iterations of a data-dependent loop that gradients flow through: XLA keeps the values that backward
-   * reads in tables with this many rows. The gradients of a loop with more iterations are NaN. By default such
-   * loops are rejected.
+   * The most iterations of a data-dependent loop that gradients flow through: XLA stores the values that backward reads
+   * in tables with this many rows. The gradients of a loop with more iterations are NaN. By default, such loops are
+   * rejected.
    */
   readonly maxIterations?: number;
 }
@@ -172,7 +172,7 @@ export interface ModuleOptions {
    * default the last one compiled.
    */
   readonly program?: number | 'all';
-  /** The name of a separate file for the state, which the module fetches. By default the module contains it. */
+  /** The name of a separate file for the state, which the module fetches. By default, the state is in the module. */
   readonly weights?: string;
   /**
    * False: kernels without relaxed SIMD instructions, for engines that lack them; products and sums are rounded

@@ -5,9 +5,9 @@ import type { SourceText } from '../vm/bytecode/code.ts';
 import { windowAround } from './source-window.ts';
 
 /**
- * Returns the error that a run of one program throws to the user: errors of ops get the user's lines, a user's own
- * error keeps its message; the stack of both has the user's frames. `captured`: positions in captured code,
- * innermost call first.
+ * Returns the error that a run of one program throws to the user: the user's lines are added to errors of ops, a user's
+ * own error keeps its message, and the stacks of both contain the user's frames. `captured`: positions in captured
+ * code, innermost call first.
  */
 export function addUserLines(
   error: unknown,

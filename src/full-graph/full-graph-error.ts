@@ -44,10 +44,10 @@ function inSentence(text: string): string {
 }
 
 /**
- * Throws if something keeps a function that has to be one program from being one. An error that eager execution
- * would throw to the caller keeps its type, and its message gets the user's lines, unless the function has an
- * effect before it or may catch it: then it is thrown where eager execution throws it. The same holds for the error
- * of a function that does nothing but throw here.
+ * Throws if something prevents a function that has to be one program from being one. An error that eager execution
+ * would throw to the caller keeps its type, and the user's lines are added to its message. If the function has an
+ * effect before it or may catch it, eager execution throws the error instead. The same applies to the error of a
+ * function that only throws here.
  */
 export function expectOneProgram(name: string, result: TraceResult): void {
   const { outcome } = result;
@@ -64,7 +64,9 @@ export function expectOneProgram(name: string, result: TraceResult): void {
   throw cause;
 }
 
-/** Whether eager execution would continue at a user's `catch` or `finally`, which no program has for an op's error. */
+/**
+ * Whether eager execution would continue at a user's `catch` or `finally`, which programs don't have for an op's error.
+ */
 function mayBeCaught({ outcome, codes }: TraceResult): boolean {
   if (outcome.kind !== 'break') return false;
   return outcome.frames.some((frame, depth) => {
@@ -75,7 +77,7 @@ function mayBeCaught({ outcome, codes }: TraceResult): boolean {
   });
 }
 
-/** Below the frames of tostatic are the user's callers. */
+/** The user's callers are below the frames of tostatic. */
 function withLongStack<T>(make: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 50;
@@ -96,7 +98,7 @@ function whereabouts(
     const code = codeOf(frame, codes);
     // A caller's pc is already past its call.
     const span = code.spans[depth === 0 ? frame.pc : frame.pc - 1];
-    // Calls inside tostatic itself mean nothing to the user.
+    // Calls inside tostatic itself are meaningless to the user.
     if (!span || isFrameworkFile(code.source.file)) return [];
     return [code.source.position(span.start)];
   });

@@ -4,15 +4,17 @@ import { DataError } from '../../runtime/errors/errors.ts';
 import { LineSplitter } from './line-splitter.ts';
 
 export interface LogWindow {
-  /** The window begins after the first line that contains this; by default at the start of the log. */
+  /** The window begins after the first line that contains this text; by default at the start of the log. */
   readonly from?: string | undefined;
-  /** It ends before the next line that contains this; by default at the end of the log. */
+  /** The window ends before the next line that contains this text; by default at the end of the log. */
   readonly to?: string | undefined;
 }
 
 /** The events between the two marks. Bytes are those given in the lines. */
 export interface LogSummary {
-  /** Bytes allocated minus bytes freed: what the window left behind (negative if it freed more than it allocated). */
+  /**
+   * Bytes allocated minus bytes freed: what the window left allocated (negative if it freed more than it allocated).
+   */
   readonly remainingBytes: number;
   /** The peak of live bytes allocated in the window, relative to its start. */
   readonly maxBytes: number;
@@ -36,8 +38,8 @@ const beginsLikeEvent = /\b(?:Alloc|Free) \S* ?bytes\b|\b(?:Alloc|Free) \d+/;
 const shownMalformed = 5;
 
 /**
- * Reads a log of any length, line by line, keeping only the live addresses. Throws DataError if a mark is not
- * found: the figures would be those of another window.
+ * Reads a log of any length, line by line, keeping only the live addresses. Throws DataError if a mark is not found:
+ * the figures would belong to another window.
  */
 export function analyzeLog(lines: Iterable<string>, window: LogWindow = {}): LogSummary {
   const analysis = new LogAnalysis(window);
@@ -46,8 +48,8 @@ export function analyzeLog(lines: Iterable<string>, window: LogWindow = {}): Log
 }
 
 /**
- * Reads a log from a text that arrives in chunks, which may end in the middle of a line. Throws DataError also for
- * a line of more than 1,048,576 characters, which would have to be kept in memory: no log has one.
+ * Reads a log from a text that arrives in chunks, which may end in the middle of a line. Also throws DataError for a
+ * line of more than 1,048,576 characters, which would have to be kept in memory; no log contains such a line.
  */
 export async function analyzeLogText(
   pieces: AsyncIterable<string>,
@@ -76,7 +78,7 @@ class LogAnalysis {
     this.#place = window.from === undefined ? 'inside' : 'before';
   }
 
-  /** Adds a line, and returns its position; lines after the window needn't be read. */
+  /** Adds a line, and returns its position; lines after the window don't have to be read. */
   add(line: string): 'before' | 'inside' | 'after' {
     const { from, to } = this.#window;
     this.#fold.line++;
@@ -96,7 +98,7 @@ class LogAnalysis {
   }
 }
 
-/** A mark that ends in a number must not match a longer number: CALL_1 is not in CALL_12. */
+/** A mark that ends in a number must not match a longer number: CALL_1 doesn't match CALL_12. */
 function holds(line: string, mark: string): boolean {
   for (let at = line.indexOf(mark); at >= 0; at = line.indexOf(mark, at + 1)) {
     const end = at + mark.length;
@@ -119,7 +121,7 @@ function missingMark(option: string, mark: string, lines: number): DataError {
   });
 }
 
-/** The address as a number if that is exact: a substring would keep the whole text alive. */
+/** Returns the address as a number if that is exact: a substring would keep the whole text alive. */
 function address(hexadecimal: string): number | string {
   const value = Number(hexadecimal);
   return Number.isSafeInteger(value) ? value : hexadecimal;

@@ -70,7 +70,7 @@ function lineData({ name, timeline }: ReportLine, ops: OpNames): LineData {
   };
 }
 
-/** Rounds to thousandths: microseconds are as fine as the clock. */
+/** Rounds to thousandths: the clock's resolution is a microsecond. */
 function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
 }

@@ -58,9 +58,9 @@ export function refcounted<A extends unknown[], R>(fn: (...args: A) => R): (...a
 class CountedRun {
   readonly #frames: Frame[];
   readonly #objects = new MadeObjects();
-  /** Values held by a pre-existing object or by native code: no register releases them. */
+  /** Values referenced by a pre-existing object or by native code: registers don't release them. */
   readonly #escaped = new Set<unknown>();
-  /** Whether an object that may have held tensors has become unreachable. */
+  /** Whether an object that may have referenced tensors has become unreachable. */
   #isHolderGone = false;
 
   constructor(closure: Closure, thisValue: unknown, args: readonly unknown[]) {
@@ -99,7 +99,7 @@ class CountedRun {
     else if (!frames.some((frame) => mayRead(frame, value))) value.dispose();
   }
 
-  /** Whether the run created the tensor; it must not release parameters and other pre-existing ones. */
+  /** Whether the run created the tensor; parameters and other pre-existing tensors must not be released. */
   #isOwn(tensor: Tensor): boolean {
     return isTracked(tensor) && !this.#escaped.has(tensor);
   }
@@ -118,7 +118,7 @@ class CountedRun {
     const objects = this.#objects;
     const target = writes(instruction);
     const result = target === undefined ? undefined : frame.registers[target];
-    // The result may be in an operand's register.
+    // The result may have replaced an operand in its register.
     const read = (register: Reg) => (register === target ? before : frame.registers[register]);
     if (makers.has(op)) objects.add(result);
     else if (op === 'getIterator') objects.iterate(result, read(instruction.iterable));
@@ -164,7 +164,7 @@ class CountedRun {
     }
   }
 
-  /** Marks the values as held elsewhere; `stays`: also after the call. */
+  /** Marks the values as referenced elsewhere; `stays`: also after the call. */
   #escape(values: readonly unknown[], stays = false): void {
     for (const value of this.#objects.reachableFrom(values)) {
       if (!(value instanceof Tensor) || !isTracked(value)) continue;
@@ -183,7 +183,7 @@ function enterCall(callee: unknown, thisValue: unknown, args: readonly unknown[]
   );
 }
 
-/** The closure to continue in as bytecode: user functions and modules, but not the tensor API. */
+/** Returns the closure to continue in as bytecode: user functions and modules, but not the tensor API. */
 function enteredClosure(callee: unknown): Closure | undefined {
   const made = closureOf(callee);
   if (made) return made.code.isAsync || made.code.isGenerator ? undefined : made;

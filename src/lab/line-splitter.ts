@@ -4,8 +4,8 @@ import { DataError } from '../../runtime/errors/errors.ts';
 export const maxLineLength = 2 ** 20;
 
 /**
- * Splits a text that arrives in chunks into lines, without line breaks. Each character is visited once, however
- * many chunks a line spans. Throws DataError for a line of more than `maxLineLength` characters.
+ * Splits a text that arrives in chunks into lines, without line breaks. Each character is visited once, even if a line
+ * spans many chunks. Throws DataError for a line of more than `maxLineLength` characters.
  */
 export class LineSplitter {
   /** The chunks of the incomplete line, joined when it ends. */

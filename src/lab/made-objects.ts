@@ -5,13 +5,13 @@ import { readableIn } from '../vm/frames/held.ts';
 import { IteratorRecord } from '../vm/language/iterator-record.ts';
 
 /**
- * Tracks the arrays, objects, cells and closures that a run has created, and the tensors reachable through them, as
- * reference counting would. Foreign objects are not inspected.
+ * Tracks the arrays, objects, cells and closures that a run created, and the tensors reachable through them, like
+ * reference counting. Foreign objects are not inspected.
  */
 export class MadeObjects {
   readonly #made = new WeakSet<object>();
   readonly #iterated = new WeakMap<object, unknown>();
-  /** Tensors that were stored in a created object, or read from one. */
+  /** Tensors that were stored in a created object or read from one. */
   readonly #inside = new Set<Tensor>();
 
   has(value: unknown): value is object {
@@ -34,7 +34,7 @@ export class MadeObjects {
     for (const part of partsOf(value)) this.put(part);
   }
 
-  /** The value was stored in a created object. */
+  /** Called when the value is stored in a created object. */
   put(value: unknown): void {
     if (value instanceof Tensor) this.#inside.add(value);
   }
@@ -57,10 +57,10 @@ export class MadeObjects {
     return gone;
   }
 
-  /** The values, and everything in created objects among them. */
+  /** Returns the values, and everything in created objects among them. */
   reachableFrom(values: readonly unknown[]): ReadonlySet<unknown> {
     const reached = new Set<unknown>(values);
-    // A set also iterates over elements added meanwhile.
+    // Iterating over a set also visits elements added meanwhile.
     for (const value of reached) {
       const closure = closureOf(value);
       if (closure) {

@@ -1,8 +1,8 @@
 import type { Timeline } from './timeline.ts';
 
 /**
- * Positions for the points of several timelines of the same work, op by op: the phases of all are aligned, and
- * within a phase the same op has the same position in each timeline. Where a timeline lacks an op, it stays level.
+ * Positions for the points of several timelines of the same work, op by op: the phases of all are aligned, and within a
+ * phase the same op has the same position in each timeline. A timeline without an op is level there.
  */
 interface OpAxis {
   /** The start of each phase; the last entry is the end of the last phase. */
@@ -70,7 +70,7 @@ function runsOf({ points, phases }: Timeline, phase: number): Run[] {
   return runs;
 }
 
-/** The ops of all timelines in one order, each with its runs. */
+/** Returns the ops of all timelines in one order, each with its runs. */
 function alignedRuns(
   lines: readonly (readonly Run[])[],
 ): { readonly op: string; readonly runs: readonly (Run | null)[] }[] {

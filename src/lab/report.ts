@@ -9,7 +9,7 @@ export type { ReportLine } from './chart-data.ts';
 /** Memory timelines to compare, with figures about them. */
 export interface MemoryReport {
   readonly title: string;
-  /** A summary of the run, in a sentence or two. */
+  /** A summary of the run in one or two sentences. */
   readonly summary: string;
   /** Conditions of the measurement, as name and value. */
   readonly facts: readonly (readonly [name: string, value: string])[];
@@ -22,9 +22,9 @@ export interface ReportSection {
   readonly summary: string;
   readonly lines: readonly ReportLine[];
   readonly table: ReportTable;
-  /** The label of each line, for a slider that shows one line at a time. */
+  /** The label of each line, for a slider that selects a single line. */
   readonly stops?: readonly string[];
-  /** Further tables, collapsed. */
+  /** Additional tables, collapsed. */
   readonly details?: readonly { readonly title: string; readonly table: ReportTable }[];
 }
 
@@ -36,7 +36,7 @@ export interface ReportTable {
 
 const require = createRequire(import.meta.url);
 
-/** Copied by the build to the page's own files; when run from the sources, an installed package. */
+/** The build copies it to the page's own files; when run from the sources, it is an installed package. */
 function chartLibrary(name: string): string {
   const published = new URL(`./page/${name}`, import.meta.url);
   if (existsSync(published)) return readFileSync(published, 'utf8');

@@ -21,7 +21,7 @@ interface TimelinePoint {
   readonly op: string;
 }
 
-/** From one mark in the event stream to the next. */
+/** A phase, from one mark in the event stream to the next. */
 interface TimelinePhase {
   readonly label: string;
   readonly from: number;
@@ -70,7 +70,7 @@ export function foldTimeline(timed: readonly TimedEvent[], recording: Recording)
     if (event.kind !== 'alloc' && event.kind !== 'free') continue;
     if (event.device !== device) continue;
     const change = event.kind === 'alloc' ? event.bytes : -event.bytes;
-    // A release between two ops, by a handle's owner, counts for the op before.
+    // A release between two ops by a handle's owner is attributed to the op before it.
     lastOp = event.op || lastOp;
     points.push({ at, allocated: event.allocated, change, op: lastOp });
   }

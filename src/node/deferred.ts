@@ -1,4 +1,4 @@
-/** `tostatic/deferred` in Node: the compiler is the one of `tostatic`, with the engine's inspector and the cache. */
+/** `tostatic/deferred` for Node: the compiler is the one of `tostatic`, with the engine's inspector and the cache. */
 
 import { deferredToStatic } from '../deferred/deferred-to-static.ts';
 import { LateCompiler } from '../deferred/late-compiler.ts';

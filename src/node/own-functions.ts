@@ -16,8 +16,8 @@ provideStoredFunctions((file, start) => {
 });
 
 /**
- * Returns nothing where the file is missing, as in a bundle: there functions are parsed and lowered. A bundle of
- * CommonJS has no `import.meta.url` either.
+ * Returns nothing if the file is missing, as in a bundle: functions are then parsed and lowered. A CommonJS bundle has
+ * no `import.meta.url` either.
  */
 function readModules(): Modules {
   try {

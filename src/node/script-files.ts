@@ -4,10 +4,10 @@ import { provideScriptFiles } from '../1-capture/live/script.ts';
 import { builtinModule } from '../1-capture/script/builtin-module.ts';
 
 /**
- * Finds the text of a running script, such as the caller of a captured function, in its file. The debugger could
- * return the text of any script, but enabling it reports every script of the process, which takes longer than the
- * rest of a capture. The engine's hash of the text shows whether the file is what was loaded: loaders may have
- * changed the text, and editors the file.
+ * Finds the text of a running script, such as the caller of a captured function, in its file. The debugger could return
+ * the text of any script, but enabling it reports every script of the process, which takes longer than the rest of a
+ * capture. The engine's hash of the text shows whether the file is what was loaded: a loader may have changed the text,
+ * or an editor the file.
  */
 provideScriptFiles((session, scriptId, internal) => {
   const [fs, crypto, path, url] = [
@@ -46,7 +46,7 @@ provideScriptFiles((session, scriptId, internal) => {
 function runningScripts(session: DebuggerSession): readonly CallFrame[] {
   session.post('Runtime.enable');
   try {
-    // Only stacks of thrown primitives are as long as the inspector allows.
+    // The inspector lists as many frames as allowed only for thrown primitives.
     const { exceptionDetails } = session.post('Runtime.evaluate', {
       expression: 'throw 0',
       silent: true,

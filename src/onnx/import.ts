@@ -67,7 +67,7 @@ function stateOf(
     const isWeight =
       name !== undefined && tensor instanceof Tensor && tensor.dtype.includes('float');
     if (!isWeight) rest.push(constant);
-    // A number among tensors, such as an epsilon, is not learned.
+    // A single number among tensors, such as an epsilon, is not learned.
     else state.push({ name, slot, tensor, isTrained: tensor.numel() > 1 && !statistics.has(name) });
   }
   return { state, constants: rest };

@@ -31,7 +31,7 @@ export interface TensorClass {
 export const bytesOf = ({ dtype, shape }: TensorMeta): number =>
   sizeOf(shape) * dtypes[dtype].bytes;
 
-/** Elements that the engine reads or has written, counted by their users. */
+/** Elements that the engine reads or wrote, with a count of their users. */
 export abstract class EngineArray {
   readonly #arrays: Arrays;
   /** The tensor last created from it, and the graph port that it was created for. */
@@ -86,7 +86,7 @@ export class HostArray extends EngineArray {
     return this.bytes.length;
   }
 
-  /** The elements from `offset` on, in row-major order. */
+  /** Returns the elements from `offset` on, in row-major order. */
   elements(meta: TensorMeta, offset = 0): Numbers {
     const { buffer, byteOffset } = this.bytes;
     return typedArray(buffer, byteOffset + offset * dtypes[meta.dtype].bytes, meta);
@@ -149,20 +149,19 @@ export class GpuArray extends EngineArray {
 
 /** Bytes that only the engine can read. */
 interface Distant {
-  /** Copies them to our memory. */
+  /** Copies them to the runtime's memory. */
   arrive(): Promise<void>;
 }
 
 /**
- * The arrays of one backend. Allocating memory in each run costs as much as a copy, so an array without users is
- * kept for operands of the next run: for each size, as many as the graphs have operands of it. All others are
- * freed.
+ * The arrays of one backend. Allocating memory in each run costs as much as a copy, so arrays without users are kept
+ * for operands of the next run: for each size, as many as the graphs have such operands. All others are freed.
  */
 export class Arrays {
   readonly Tensor: TensorClass;
   readonly #spare = new Map<number, HostArray[]>();
   readonly #expected = new Map<number, number>();
-  /** Bytes of arrays that hold current values, of those that are on a GPU, and of those that are kept. */
+  /** Bytes of arrays with current values, of arrays on a GPU, and of arrays kept for reuse. */
   inUse = 0;
   onGpu = 0;
   waiting = 0;
@@ -173,7 +172,7 @@ export class Arrays {
     this.Tensor = Tensor;
   }
 
-  /** A graph with such an operand was loaded (1) or disposed (-1). */
+  /** Called when a graph with such an operand is loaded (1) or disposed (-1). */
   expect(port: TensorMeta, change: 1 | -1): void {
     const bytes = bytesOf(port);
     const expected = (this.#expected.get(bytes) ?? 0) + change;

@@ -104,7 +104,7 @@ function runGraphs(
       next = runs.next(atOnce(session.run(feeds, fetches, {})));
     }
   } finally {
-    // After an exception: frees what the run has taken.
+    // After an exception, frees the run's arrays.
     runs.return();
   }
 }

@@ -14,7 +14,7 @@ const arrays = {
 
 const arrayOf = (dtype: DType) => arrays[dtype as keyof typeof arrays];
 
-/** The elements of a contiguous value at an address. */
+/** Returns the elements of a contiguous value at an address. */
 export function typedArray(buffer: ArrayBufferLike, address: number, meta: TensorMeta): Numbers {
   return new (arrayOf(meta.dtype))(buffer as ArrayBuffer, address, sizeOf(meta.shape));
 }

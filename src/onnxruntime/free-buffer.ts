@@ -1,9 +1,9 @@
-/** The method of recent engines: Node 21, browsers since 2023 and 2024. */
+/** Buffers with the method of newer engines: Node 21, browsers since 2023 and 2024. */
 interface Transferable {
   transfer?(length: number): ArrayBuffer;
 }
 
-/** A port without another end: posting detaches buffers from their sender and frees them. */
+/** A port without a peer: posting detaches buffers from their sender and frees them. */
 let closed: MessagePort | undefined;
 
 function closedPort(): MessagePort {
@@ -15,8 +15,8 @@ function closedPort(): MessagePort {
 }
 
 /**
- * Frees a buffer's memory immediately. Left to the garbage collector, a few megabytes of results per step trigger a
- * collection of the whole heap every few steps.
+ * Frees a buffer's memory immediately. Otherwise, a few megabytes of results per step trigger a garbage collection of
+ * the whole heap every few steps.
  */
 export function freeBuffer(buffer: ArrayBuffer): void {
   const own = buffer as ArrayBuffer & Transferable;

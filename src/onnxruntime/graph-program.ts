@@ -11,7 +11,7 @@ import { isView, reasonForKernel, type Segment, segmentsOf } from './segments.ts
 
 export type OrtTensors = Readonly<Record<string, OrtTensor>>;
 
-/** The interface of one of its packages, synchronous or asynchronous. */
+/** The interface of one of the packages, synchronous or asynchronous. */
 export interface Engine<Session> {
   readonly arrays: Arrays;
   /** Whether it reads operands during the call of `run`, and not later. */
@@ -41,15 +41,15 @@ interface BoundSegment<Session> {
   readonly segment: Segment;
   readonly graph: SegmentGraph;
   readonly session: Session;
-  /** The allocations that the last run read, in input order: the engine keeps operands that are read again. */
+  /** The allocations that the last run read, in input order: the engine caches operands that are read again. */
   readonly read: (Holder | null)[];
   readonly fetches: GraphRun<Session>['fetches'];
 }
 
 /**
- * A program as graphs: consecutive steps become one graph; a step that ONNX can't express, or that onnxruntime has
- * no kernel for, is left to the device's kernel. Methods that load or run sessions are generators, since one
- * package is synchronous and another asynchronous.
+ * A program as graphs: consecutive steps become one graph; a step that ONNX can't express, or that onnxruntime has no
+ * kernel for, is run by the device's kernel. Methods that load or run sessions are generators, since one package is
+ * synchronous and another asynchronous.
  */
 export class GraphProgram<Session> {
   readonly #program: Program;
@@ -77,7 +77,7 @@ export class GraphProgram<Session> {
 
   /** Requests the session of each graph, and receives it or the reason why there is none. */
   *load(): Generator<SegmentGraph, void, Session | Error> {
-    // A step that turns out to be unsupported splits its segment, which changes where others begin and end.
+    // A step that turns out to be unsupported splits its segment, which changes where other segments begin and end.
     for (let isDone = false; !isDone; ) {
       isDone = true;
       const segments = segmentsOf(this.#plan.steps, (step) => this.#reasons[step] !== null);
@@ -155,7 +155,7 @@ export class GraphProgram<Session> {
     }
   }
 
-  /** The runs of the loaded program: each requests the results of its graphs. */
+  /** Returns the runs of the loaded program: each requests the results of its graphs. */
   runs(): (running: RunningSteps) => Requests<Session, void> {
     const { steps } = this.#plan;
     const { arrays } = this.#engine;
@@ -200,7 +200,7 @@ export class GraphProgram<Session> {
     };
   }
 
-  /** Runs one graph, and returns its results, of which this call is a user. */
+  /** Runs one graph, and returns its results; the caller is one of their users. */
   *#runOf(
     { graph, session, read, fetches }: BoundSegment<Session>,
     running: RunningSteps,

@@ -8,8 +8,8 @@ import type { OrtTensors } from './graph-program.ts';
 export interface OrtSession {
   loadModel(buffer: ArrayBufferLike, offset: number, length: number, options: object): void;
   /**
-   * Returns results by the names in `fetches`, in new arrays: the addon copies them there even if it is given
-   * arrays. Later versions of the addon return a promise.
+   * Returns results by the names in `fetches`, in new arrays: the addon copies results there even if arrays are passed
+   * to it. Later versions of the addon return a promise.
    */
   run(
     feeds: OrtTensors,

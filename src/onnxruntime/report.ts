@@ -1,6 +1,6 @@
 import type { Backend } from '../../runtime/program/backend.ts';
 
-/** How the programs compiled so far run. */
+/** How the programs compiled so far are run. */
 export interface OnnxruntimeReport {
   readonly programs: number;
   readonly graphs: number;
@@ -8,11 +8,11 @@ export interface OnnxruntimeReport {
   readonly inGraphs: number;
   /** The number of steps run by the device's kernels. */
   readonly byKernels: number;
-  /** The number of these by reason. */
+  /** The number of these steps by reason. */
   readonly reasons: Readonly<Record<string, number>>;
   /**
-   * Bytes of the engine's arrays, beyond the memory of the plan: those with current values, those of them in GPU
-   * buffers, and those kept for the next run.
+   * Bytes of the engine's arrays, in addition to the plan's memory: arrays with current values, those of them in GPU
+   * buffers, and arrays kept for the next run.
    */
   readonly arrays: { readonly inUse: number; readonly onGpu: number; readonly waiting: number };
 }

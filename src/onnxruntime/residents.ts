@@ -17,7 +17,7 @@ import {
 } from './arrays.ts';
 import { type Numbers, readAt, storeAt, typedArray } from './elements.ts';
 
-/** The bytes of a holder in an array of the engine, until something else reads or writes them. */
+/** The bytes of a holder in one of the engine's arrays, until something else reads or writes them. */
 class Resident implements Elsewhere {
   readonly array: HostArray;
   /** Whether the holder's memory has the same bytes. */
@@ -66,7 +66,7 @@ class GpuResident implements Elsewhere {
     this.array.release();
   }
 
-  /** Copies the bytes to the holder's memory, unless they have been replaced meanwhile. */
+  /** Copies the bytes to the holder's memory, unless they were replaced meanwhile. */
   async arrive(): Promise<void> {
     await this.array.read(this.#arrays);
     // Reading the address stores the bytes there.
@@ -112,11 +112,11 @@ interface Feed {
 interface FeedOptions {
   /** Whether the engine reads operands during the call, and not later. */
   readonly readsAtOnce: boolean;
-  /** Whether the engine keeps a copy, as for weights that no run writes. */
+  /** Whether the engine caches a copy, as for weights that no run writes. */
   readonly isKept: boolean;
 }
 
-/** The elements of an operand: those that the engine already has, or a copy. */
+/** Returns the elements of an operand: in an array that the engine already has, or a copy. */
 export function feedOf(
   operand: Operand,
   layout: TensorMeta,
@@ -155,8 +155,8 @@ const tensorOf = ({ Tensor }: Arrays, { dtype, shape }: TensorMeta, elements: Nu
   new Tensor(dtype, elements, shape);
 
 /**
- * Takes a result from the engine: the array becomes its allocation's memory, or its bytes are copied there. Both
- * have arrived if only a part of the allocation is written.
+ * Receives a result from the engine: the array becomes its allocation's memory, or its bytes are copied there. If only
+ * a part of the allocation is written, both must have arrived.
  */
 export function keepResult(
   operand: Operand,

@@ -15,7 +15,7 @@ import { elementOf } from '../export/target/target.ts';
 import { isView, reasonForKernel, type Segment, type Store, valuesOf } from './segments.ts';
 import { modelBytes } from './session-options.ts';
 
-/** A number of the run: the attribute of the segment's first step that has it. */
+/** A number of the run: the attribute of the segment's first step that reads it. */
 interface NumberInput {
   readonly name: string;
   readonly attr: string;
@@ -91,14 +91,14 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
   };
 }
 
-/** A port, and what the graph calls it. */
+/** A port, and its name in the graph. */
 interface GraphPort extends PortValue {
   readonly value: Value;
 }
 
 type GivenNumber = NumberInput & { readonly value: Value };
 
-/** The numbers of the run that a segment takes; its first step has them all. */
+/** Returns the numbers of the run that a segment reads; its first step reads all of them. */
 function numbersOf(engine: OnnxEngine, { op }: Step): Map<SymbolicNumber['id'], GivenNumber> {
   const numbers = new Map<SymbolicNumber['id'], GivenNumber>();
   for (const [attr, symbol] of Object.entries(op.attrs)) {
@@ -109,7 +109,7 @@ function numbersOf(engine: OnnxEngine, { op }: Step): Map<SymbolicNumber['id'], 
   return numbers;
 }
 
-/** Takes an operand in memory order; the graph reads it transposed back. */
+/** Adds an operand in memory order; the graph reads it transposed back. */
 function inputPort(
   program: Program,
   id: ValueId,
@@ -126,7 +126,7 @@ function inputPort(
   return { id, name, layout, value };
 }
 
-/** The model of the nodes that the outputs need, and the inputs that these read. */
+/** Returns the model of the nodes that the outputs need, and the inputs that these read. */
 function modelOf(
   engine: OnnxEngine,
   ports: readonly GraphPort[],
@@ -154,7 +154,10 @@ function noSize(): never {
   throw new Error('a size that each call decides');
 }
 
-/** Operands that are views of other operands, which the graph computes itself, so that each memory is passed once. */
+/**
+ * Returns operands that are views of other operands: the graph computes them itself, so that each memory is passed
+ * once.
+ */
 function viewsAmong(
   program: Program,
   { steps }: Plan,
@@ -169,11 +172,11 @@ function viewsAmong(
   });
 }
 
-/** Views of all elements that ONNX can express whatever their base is. */
+/** Views of all elements that ONNX can express for any base. */
 const permutations: ReadonlySet<string> = new Set(['permute', 'reshape', 'alias']);
 
 /**
- * The dimensions from the largest stride to the smallest, if the elements are then row-major without gaps;
+ * Returns the dimensions from the largest stride to the smallest, if the elements are then row-major without gaps;
  * otherwise in order.
  */
 function orderInMemory({ shape, strides }: TensorMeta): readonly number[] {

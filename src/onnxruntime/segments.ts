@@ -9,7 +9,7 @@ import { isMapped } from '../export/onnx/mapping.ts';
 /** Dtypes for which both sides have arrays. */
 const elements = new Set(['float32', 'float64', 'int32', 'uint8', 'bool']);
 
-/** Why a step is left to its kernel; null if it may be part of a graph. */
+/** Returns why a step is run by its kernel; null if it may be part of a graph. */
 export function reasonForKernel(
   { op }: Step,
   { values }: Pick<Program, 'values'>,
@@ -42,8 +42,8 @@ export const isView = ({ op }: Step): boolean => op.op.kernel.kind === 'view';
 const hasNumbers = ({ op }: Step): boolean => Object.values(op.attrs).some(isSymbolic);
 
 /**
- * Consecutive steps that become one graph, from the first to the last one that computes something. A step with
- * numbers of the run starts a segment, since they must be known when it starts.
+ * Consecutive steps that become one graph, from the first to the last one that computes something. A step that reads
+ * numbers of the run starts a segment: they must be known by then.
  */
 export interface Segment {
   readonly first: number;
@@ -51,8 +51,8 @@ export interface Segment {
 }
 
 /**
- * Splits the steps into segments. A graph reads the elements that two operands had before it: if one of them is
- * written, and the other shares its tensor's memory, the step that reads the other starts the next graph.
+ * Splits the steps into segments. A graph reads operands as they were before it: if it writes one of them and another
+ * shares that tensor's memory, the step that reads the other starts the next graph.
  */
 export function segmentsOf(steps: readonly Step[], isKernel: (step: number) => boolean): Segment[] {
   const segments: Segment[] = [];
@@ -61,7 +61,7 @@ export function segmentsOf(steps: readonly Step[], isKernel: (step: number) => b
     'memory',
   );
   let open: { first: number; last: number } | null = null;
-  /** For each view, the operand of the graph or the result inside it that it views. */
+  /** For each view, the operand or result of the graph that it views. */
   let roots = new Map<ValueId, ValueId>();
   /** For each memory, the value through which it was written. */
   let writers = new Map<ValueId, ValueId>();

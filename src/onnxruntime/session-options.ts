@@ -20,8 +20,8 @@ export const modelBytes = (graph: OnnxGraph): Uint8Array =>
   });
 
 /**
- * A model that every session can open: if it fails, the session's options are invalid. Otherwise such options would
- * look like graphs that onnxruntime rejects, one after another.
+ * Returns a model that every session can open: if it fails, the session's options are invalid. Otherwise such options
+ * would look like graphs that onnxruntime rejects, one after another.
  */
 export function anyModel(): Uint8Array {
   const info = (name: string) => valueInfo(name, 'f32', [1], () => '');

@@ -34,18 +34,18 @@ export interface OnnxruntimeWebBackend extends OnnxruntimeBackend {
 
 export interface OnnxruntimeWebOptions {
   /**
-   * Options of its sessions, such as `{ executionProviders: ['webgpu'] }`. With `preferredOutputLocation:
-   * 'gpu-buffer'` results stay on the GPU: read the results of a captured call with `await x.data()`, or after
-   * `await land()`.
+   * Options of its sessions, such as `{ executionProviders: ['webgpu'] }`. With
+   * `preferredOutputLocation: 'gpu-buffer'`, results remain on the GPU: read the results of a captured call with
+   * `await x.data()`, or after `await land()`.
    */
   readonly session?: SessionOptions;
 }
 
 /**
- * Returns a backend that runs CPU programs as graphs of onnxruntime-web, for async functions. A step that ONNX
- * can't express, or that onnxruntime has no kernel for, is run by the device's kernel, and so is everything
- * synchronous: bodies of branches and loops, and backward called outside. Throws ArgumentError unless it is given
- * the package. Calls reject with DeviceError if it can't open a session with `session`.
+ * Returns a backend that runs CPU programs as graphs of onnxruntime-web, for async functions. A step that ONNX can't
+ * express, or that onnxruntime has no kernel for, is run by the device's kernel, and so are synchronous parts: bodies
+ * of branches and loops, and a backward called outside. Throws ArgumentError unless it is given the package. Calls
+ * reject with DeviceError if it can't open a session with `session`.
  */
 export function onnxruntimeWebBackend(
   ort: OnnxruntimeWeb,
@@ -134,7 +134,7 @@ async function openSessions(
   }
 }
 
-/** Where the results of a graph stay: a GPU has buffers for all dtypes except float64. */
+/** Where the results of a graph are placed: a GPU has buffers for all dtypes except float64. */
 function locationsOf({ outputs }: SegmentGraph, { preferredOutputLocation }: SessionOptions) {
   if (preferredOutputLocation !== 'gpu-buffer') return {};
   const locations = outputs.map(
@@ -143,7 +143,7 @@ function locationsOf({ outputs }: SegmentGraph, { preferredOutputLocation }: Ses
   return { preferredOutputLocation: Object.fromEntries(locations) };
 }
 
-/** Operands of a graph, all zero. */
+/** Creates operands of a graph, all zero. */
 function zerosFor({ inputs, numbers }: SegmentGraph, engine: Engine<OrtWebSession>): OrtTensors {
   const { Tensor } = engine.arrays;
   const zeros = inputs.map(({ name, layout }) => {
@@ -169,7 +169,7 @@ async function runGraphs(
       next = runs.next(results as OrtTensors);
     }
   } finally {
-    // After an exception: frees what the run has taken.
+    // After an exception, frees the run's arrays.
     runs.return();
   }
 }

@@ -1,4 +1,4 @@
-/** The options of `toStatic`, except for how programs are compiled: known before there is a compiler. */
+/** The options of `toStatic`, except for how programs are compiled: these settings don't need the compiler. */
 
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { verifySpecs } from '../../runtime/input-spec/verify-spec.ts';
@@ -28,7 +28,7 @@ export interface CaptureSettings {
   readonly check: number;
 }
 
-/** No program of the test suite needs an eighth of this; tracing this many paths takes some seconds. */
+/** The test suite needs less than an eighth of this; tracing this many paths takes seconds. */
 const defaultPathLimit = 8192;
 
 /** Fills in omitted options from the environment and the defaults. Throws ArgumentError. */
@@ -59,7 +59,7 @@ export function captureSettings(options: ToStaticOptions): CaptureSettings {
     });
   }
   return {
-    // One program or an error: nothing else is requested.
+    // With one program or an error as the only outcomes, no fallback applies.
     fallback: fullGraph ? 'error' : (options.fallback ?? fallbackFromEnvironment() ?? 'eager'),
     dynamic: options.dynamic ?? 'auto',
     fullGraph,
@@ -86,7 +86,7 @@ function expectCount(name: string, given: number, of: string, remedy: string, le
   });
 }
 
-/** Every option, with its values if there are only a few; null: validated separately. */
+/** Every option, with its values if there are only a few; null if validated separately. */
 export const choices: {
   readonly [Name in keyof Required<ToStaticOptions>]: readonly unknown[] | null;
 } = {

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 
-/** Reads a setting from the environment. Browsers have none: nothing is set there. */
+/** Reads a setting from the environment. Browsers have no environment, so nothing is set. */
 function variable(name: string): string | undefined {
   const value = globalThis.process?.env?.[name];
   return value === '' ? undefined : value;
@@ -42,7 +42,7 @@ export function checkFromEnvironment(): number | undefined {
   return count('TOSTATIC_CHECK', Infinity);
 }
 
-/** `TOSTATIC_CACHE`: the folder in which processes share what planning has found. */
+/** `TOSTATIC_CACHE`: the folder in which processes share traces and the results of planning. */
 export function cacheFromEnvironment(): string | undefined {
   return variable('TOSTATIC_CACHE');
 }

@@ -54,9 +54,9 @@ export interface ToStaticOptions {
    */
   readonly traceLimit?: number;
   /**
-   * When the function is compiled. `first`, the default: at its first call; `hot`, for short scripts: once it has
-   * run eagerly for so long that compiling is expected to take a tenth of that. Generators, async functions and
-   * functions that must keep a memory budget are compiled at the first call.
+   * When the function is compiled. `first`, the default: at its first call; `hot`, for short scripts: once compiling is
+   * expected to take at most a tenth of the time that it has run eagerly. Generators, async functions and functions
+   * that must keep a memory budget are compiled at the first call.
    */
   readonly compile?: 'first' | 'hot';
   /** Graphs with fewer ops are not compiled but run eagerly. 0 by default. */
@@ -66,7 +66,7 @@ export interface ToStaticOptions {
    * recorded. Also verifies all bytecode before it is traced.
    */
   readonly strict?: boolean;
-  /** The memory optimizations: a preset's name, or individual switches. By default all are on. */
+  /** The memory optimizations: a preset's name, or individual switches. All are on by default. */
   readonly memory?: MemoryChoice;
   /**
    * The backend that runs programs. `wasm`, the default: the kernels of their device; `interpret`: the traced
@@ -77,10 +77,10 @@ export interface ToStaticOptions {
   /** Disables passes of the optimizer by name: `{ slices: false }`. All are enabled by default. */
   readonly passes?: PassSwitches;
   /**
-   * Check mode: repeats the first `check` runs of every compiled subgraph (for each set of sizes and each path
-   * through its control flow), and as many of its backwards, as the traced program op by op, without passes and
-   * memory switches. A difference throws a CheckError, which names the first value that differs and the pass or
-   * switch that causes it; the reference's writes remain. Freed memory is poisoned meanwhile. By default 0, or
+   * Check mode: repeats the first `check` runs of every compiled subgraph (for each set of sizes and each path through
+   * its control flow), and as many of its backwards, as the traced program op by op, without passes and memory
+   * switches. A difference throws a CheckError, which names the first value that differs and the pass or switch that
+   * causes it; the reference's writes remain. Freed memory is poisoned meanwhile. The default is 0, or
    * `TOSTATIC_CHECK`.
    */
   readonly check?: number;
@@ -93,7 +93,7 @@ export type PassSwitches = Readonly<Partial<Record<PassName, boolean>>>;
 export interface StaticSettings extends CaptureSettings {
   /** How traced programs are compiled. */
   readonly compile: CompileOptions;
-  /** The traces of other processes. */
+  /** The traces shared with other processes. */
   readonly traces?: TraceStore;
 }
 

@@ -22,9 +22,9 @@ const modules = /\.[cm]?[jt]sx?$/;
 const ownModules = /^(?!.*[\\/]node_modules[\\/]).*\.[cm]?[jt]sx?$/;
 
 /**
- * Bun's runtime resolves synchronously, so there is no hook for resolving: the probe is an export of the package.
- * A file that the hook receives must be returned, so installed packages are left out by the filter. JavaScript is
- * returned synchronously, for `require`.
+ * Bun's runtime resolves synchronously, so there is no hook for resolving: the probe is an export of the package. The
+ * hook must return every file that it receives, so the filter excludes installed packages. JavaScript is returned
+ * synchronously, for `require`.
  */
 export function bunSetup(options: PluginOptions): (build: BunBuild) => void {
   return (build) => {

@@ -3,8 +3,8 @@ import type { EmbeddedSource, ModuleText } from '../1-capture/marked/probe.ts';
 import type { SourceMapData } from './source-map.ts';
 
 /**
- * The source that an instrumented module carries: its text before the probes were inserted, and the map to the
- * user's file if it was compiled before. Compressed together, since the two texts are similar.
+ * The source stored in an instrumented module: its text before the probes were inserted, and the map to the user's file
+ * if it was compiled before. Compressed together, since the two texts are similar.
  */
 export function embeddedSource(
   code: string,
@@ -37,6 +37,6 @@ function moduleText(
   return { code: plain, map: JSON.stringify(json) };
 }
 
-/** Bundlers return an identity map if nothing changed a text. */
+/** Bundlers return an identity map if nothing changed the text. */
 const isIdentity = ({ sources, sourcesContent }: SourceMapData, code: string): boolean =>
   sources.length === 1 && sourcesContent?.[0] === code;

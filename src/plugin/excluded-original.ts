@@ -3,9 +3,9 @@ import { makeScriptText } from '../1-capture/script/script-text.ts';
 import type { Range } from './excluded.ts';
 
 /**
- * Like `excludedRanges`, but for the user's original text, since compilers drop comments. A directive applies to
- * the function that begins on its own line after it, or on the next line with code; otherwise to the file if it
- * comes before all code, else to the function around it. `targets`: functions and classes, outer ones first.
+ * Like `excludedRanges`, but for the user's original text, since compilers drop comments. A directive applies to the
+ * function that begins on its own line after it, or on the next line with code; otherwise to the file if it precedes
+ * all code, or else to the enclosing function. `targets`: functions and classes, outer ones first.
  */
 export function excludedInOriginal(
   code: string,

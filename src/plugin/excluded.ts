@@ -11,9 +11,9 @@ export interface Range {
 const directive = /^\s*tostatic:\s*exclude\s*$/;
 
 /**
- * Returns the ranges excluded by `// tostatic: exclude`, with everything inside: the function or class that begins
- * on the same line after it or on the next line; otherwise the whole file if it comes before all code; otherwise
- * the function that contains the comment.
+ * Returns the ranges excluded by `// tostatic: exclude`, with everything inside: the function or class that begins on
+ * the same line after it or on the next line; otherwise the whole file if the comment precedes all code; otherwise the
+ * function that contains it.
  */
 export function excludedRanges(
   code: string,

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /**
- * Returns the text of the tsconfig.json that esbuild reads for the files of a folder: the closest one, in it or
- * around it. What that one extends is not read.
+ * Returns the text of the tsconfig.json that esbuild reads for the files of a folder: the closest one, in it or above
+ * it. Files that it extends are not read.
  */
 export async function nearestTsconfig(folder: string): Promise<string | undefined> {
   try {

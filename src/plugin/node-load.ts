@@ -24,14 +24,14 @@ export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M)
   const path = fileURLToPath(url);
   if (!isIncluded(path, {})) return loaded;
   const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
-  // CommonJS can't import the probe; Node's inspector serves its functions.
+  // CommonJS can't import the probe; Node's inspector captures its functions.
   const format = loaded.format ?? formatOf(path, text);
   const typed = format === 'module-typescript' && stripTypeScriptTypes !== undefined;
   if (format !== 'module' && !typed) return loaded;
   try {
     // Node replaces types by spaces, so nothing moves and no map is needed.
     const found = takeInlineMap(typed ? stripTypeScriptTypes(text) : text, path);
-    // Absolute paths: the working directory says nothing about a module.
+    // Absolute paths, since modules may be outside the working directory.
     const done = transform(found.code, path, { root: null, probe: probeFile.href }, found.map);
     const instrumented = done && { source: done.code + inlineMap(done.map), format: 'module' };
     return instrumented ? { ...loaded, ...instrumented } : loaded;
@@ -41,7 +41,7 @@ export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M)
   }
 }
 
-/** Deno's hooks don't tell the format: CommonJS is what neither imports nor exports. */
+/** Deno's hooks don't report the format: text without imports and exports is CommonJS. */
 function formatOf(path: string, text: string): string {
   if (!/^\s*(?:import\s*["{*\w]|export\b)/m.test(text)) return 'commonjs';
   return /\.m?ts$/.test(path) ? 'module-typescript' : 'module';

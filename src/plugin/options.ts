@@ -17,8 +17,8 @@ export interface PluginOptions {
    */
   readonly root?: string | null;
   /**
-   * With false, modules compiled from TypeScript carry positions in the user's files but not their text: a third
-   * smaller, but explanations can't quote lines where the files are missing.
+   * With false, modules compiled from TypeScript contain positions in the user's files but not their text: a third
+   * smaller, but explanations can't quote lines if the files are missing.
    */
   readonly sourceText?: boolean;
   /** The module from which instrumented modules import the probe. */
@@ -44,7 +44,7 @@ export const expectPluginOptions = (options: PluginOptions): void =>
 
 const moduleFile = /\.[cm]?[jt]sx?$/;
 
-// Published files already have the probes they need; the compiler itself never does.
+// Published files already have the probes they need; the compiler itself never needs any.
 const own = ['../../src', '../../runtime', '../../chunks', '../../dist'].map((folder) =>
   slashes(fileURLToPath(new URL(`${folder}/`, import.meta.url))),
 );

@@ -39,8 +39,8 @@ export function probeText(facts: FunctionFacts, script: ScriptFacts, added: Adde
 }
 
 /**
- * Whether a probe at the entry would see the function's free variables, and a call with them would run nothing. If
- * not, other ways of capture serve the function, or report why they can't.
+ * Whether a probe at the entry would see the function's free variables, and a call with them would run nothing. If not,
+ * the function is captured in other ways, or they report why they can't.
  */
 export function canBeProbed({ node, free, bodyNames, classNode }: FunctionFacts): boolean {
   if ((node.params as Pattern[]).some(runsSomething)) return false;

@@ -16,7 +16,8 @@ export interface CompiledModule {
   readonly step: EncodedSourceMap | undefined;
 }
 
-// By a parameter: projects with another bundler have no such package, and their bundler must not look for it.
+// Takes the name as a parameter: projects with another bundler don't have this package, and their bundler must not look
+// for it.
 const importNamed = (name: string): Promise<unknown> =>
   import(/* @vite-ignore */ /* webpackIgnore: true */ name);
 
@@ -37,7 +38,9 @@ export async function compileForRolldown(
   return { code: done.code, map: chain(done.map, incoming), step: done.map ?? undefined };
 }
 
-/** `compileForRolldown` where projects may lack Rolldown; the error says by whom it is needed and how to install it. */
+/**
+ * Like `compileForRolldown`, in projects that may lack Rolldown; the error tells what needs it and how to install it.
+ */
 export async function compileWithRolldown(
   code: string,
   path: string,

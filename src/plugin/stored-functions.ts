@@ -13,8 +13,8 @@ import { writeCode } from '../vm/stored/write-code.ts';
 
 /**
  * In: functions of a module, which has been parsed and analyzed. Out: each in lowered form, verified, without
- * positions. Missing are functions that can't be lowered, constructors, which are lowered together with their class,
- * and inner functions, which are part of the outer ones and rarely captured by themselves: captures lower these.
+ * positions. Omits functions that can't be lowered, constructors, which are lowered with their class, and inner
+ * functions, which are part of outer ones and rarely captured separately: captures lower these.
  */
 export function storedFunctions(
   functions: readonly FunctionFacts[],

@@ -25,8 +25,8 @@ export interface Transformed {
 
 /**
  * In: a module of plain JavaScript, and the map that led to it. Out: the module with a probe at the entry of every
- * function, and its own text; undefined if there is nothing to do (no functions, already done, excluded). Throws
- * the parser's SyntaxError. Guarantees: behaviour is unchanged, no line moves, and nothing is allocated unless a
+ * function, and its own text; undefined if there is nothing to do (no functions, already instrumented, excluded).
+ * Throws the parser's SyntaxError. Guarantees: behaviour is unchanged, no line moves, and nothing is allocated unless a
  * capture probes.
  */
 export function transform(
@@ -84,7 +84,7 @@ function insertProbe(
   const { body } = node;
   if (body.type === 'BlockStatement') {
     const { at, separator } = endOfDirectives(body.body, body.start + 1, code);
-    // Bundlers that lower `using` put the disposal stack at the start of its block: the probe stays before it.
+    // Bundlers that lower `using` put the disposal stack at the start of its block: the probe precedes it.
     const inner = body.body.some(declaresUsing);
     text.appendLeft(at, `${separator}if(${test})return ${hit};${inner ? '{' : ''}`);
     if (inner) text.appendLeft(body.end - 1, '}');
@@ -98,7 +98,7 @@ function insertProbe(
 const declaresUsing = (node: AnyNode): boolean =>
   node.type === 'VariableDeclaration' && node.kind.endsWith('using');
 
-/** Directives stay first; one without a semicolon gets one, since code follows on the same line. */
+/** Directives remain first; a missing semicolon is added, since code follows on the same line. */
 function endOfDirectives(
   statements: Program['body'],
   start: number,

@@ -8,8 +8,8 @@ import type { KnownObjects } from './known-objects.ts';
 const stateful = [Date, RegExp, Promise, WeakRef, ArrayBuffer, Error, Number, String, Boolean];
 
 /**
- * Describes the immutable traits of an object as text: where the object can't be replaced, a trace relies on them
- * without a guard. Undefined for a Proxy.
+ * Describes the immutable traits of an object as text: a trace relies on them without a guard where the object can't be
+ * replaced. Undefined for a Proxy.
  */
 export function brandOf(object: object, known: KnownObjects): string | undefined {
   if (isProxy(object)) return undefined;

@@ -11,14 +11,14 @@ export interface Codec<T> {
   read(field: Field, live: LiveReader): T;
 }
 
-/** Thrown by `write` for something that a file can't hold; the trace is then not stored. */
+/** Thrown by `write` for something that a file can't contain; the trace is then not stored. */
 export class NotKept extends Error {}
 
 export function notKept(why: string): never {
   throw new NotKept(why);
 }
 
-/** A kind that no file can hold. */
+/** A kind that no file can contain. */
 export function never(why: string): Codec<never> {
   return { write: () => notKept(why), read: (field) => field.fail('a kind that files hold') };
 }

@@ -20,7 +20,7 @@ const kinds = ['value', 'get', 'set'] as const;
 export class KnownObjects {
   readonly #names = new Map<unknown, string>();
   readonly #objects = new Map<string, object>();
-  /** Whether their members were added, which happens on the first lookup. */
+  /** Whether their members have been added, on the first lookup. */
   #hasMembers = false;
 
   constructor() {
@@ -119,7 +119,7 @@ export class KnownObjects {
 }
 
 const ofPackage = /^(Tensor|nn|optim|traced|performed)\b/;
-/** Occurs in no property name of the language or this package. */
+/** Doesn't occur in property names of the language or this package. */
 const separator = ' → ';
 
 /** Well-known symbols by their description. */
@@ -150,7 +150,7 @@ function isOfLanguage(
 
 const nativeText = /\{\s*\[native code\]\s*\}$/;
 
-/** Prototypes that no global leads to. */
+/** Returns prototypes that are not reachable from globals. */
 function hiddenPrototypes(): (readonly [string, object])[] {
   const above = (object: object) => Object.getPrototypeOf(object) as object;
   return [

@@ -166,7 +166,7 @@ export class LiveReader {
     return closure;
   }
 
-  /** Creates each object once. No file written here has a description that refers to itself. */
+  /** Creates each object once. No valid file has a description that refers to itself. */
   #once<T>(known: (T | null)[], id: number, field: Field, make: () => T): T {
     const found = known[id];
     if (found === null) field.fail('a description that does not refer to itself');
@@ -182,7 +182,7 @@ export function unfit(why: string): never {
   throw new Unfit(why);
 }
 
-/** A location that can't be read doesn't exist. */
+/** Returns the value at a location; a location that can't be read doesn't exist. */
 function readWith(read: Reader, frames: readonly Frame[]): unknown {
   try {
     return read(frames);

@@ -16,9 +16,9 @@ import { type CodeRequest, closureFor, type RequestedCode } from './requested-co
 import { anyValue, sourceItem } from './source-codec.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** The surroundings of a trace that is written. */
+/** The surroundings of a trace to be written. */
 interface Traced extends Surroundings {
-  /** All locations that it has read. */
+  /** All locations that it read. */
   readonly places: readonly Source[];
   /** The functions whose code it requested. */
   readonly requested: readonly RequestedCode[];
@@ -30,8 +30,8 @@ interface Read {
 }
 
 /**
- * The objects of this process that a trace refers to, described so that another process can find them: by a name
- * known to every process, or by a location that the trace has read. Each is described once, after the objects its
+ * The objects of this process that a trace refers to, described so that another process can find them: by a name known
+ * to every process, or by a location that the trace read. Each is described once, after the objects that its
  * description refers to.
  */
 export class LiveWriter {
@@ -43,7 +43,7 @@ export class LiveWriter {
   readonly #requested = new Map<unknown, RequestedCode>();
   readonly #owners = new Map<Scope, readonly [how: string, of?: unknown]>();
   readonly #placeOf = new WeakMap<object, Source>();
-  /** Functions of this package, without a name of their own, that were read through others. */
+  /** Functions of this package without a known name that were read through others. */
   readonly #own = new Set<unknown>();
   /** Locations whose content follows from the code of this package. */
   readonly #ownPlaces = new Set<string>();
@@ -84,8 +84,8 @@ export class LiveWriter {
   }
 
   /**
-   * Finds the constants and functions in scopes of this package's functions: the same in every process with this
-   * version. A function is read before the variables around it.
+   * Finds the constants and functions in scopes of this package's functions: they are the same in every process with
+   * this version. A function is read before its scope's variables.
    */
   #findOwnPlaces(): void {
     const own = this.#own;
@@ -103,7 +103,7 @@ export class LiveWriter {
     }
   }
 
-  /** A function that replaced one of this package's is the user's. */
+  /** A function that replaced a function of this package is the user's. */
   #isOfPackage(fn: unknown): boolean {
     if (this.#own.has(fn)) return true;
     const file = this.#requested.get(fn)?.closure.code.source.file;
@@ -131,7 +131,7 @@ export class LiveWriter {
     return id;
   }
 
-  /** `name`: the variable that the object holds, if the object is a variable's location. */
+  /** `name`: the variable's name, if the object is a variable's location. */
   object(object: object, name?: string): number {
     let id = this.#objectIds.get(object);
     if (id === undefined) {
@@ -147,7 +147,7 @@ export class LiveWriter {
     const owner = this.#owners.get(scope);
     if (!owner) return notKept('it reads a variable around a function that is not known');
     const [how, of] = owner;
-    // This package shadows no global of the language.
+    // This package doesn't shadow globals of the language.
     const isGlobal = name !== undefined && standardGlobals.has(name);
     if (isGlobal && this.#isOfPackage(of)) return ['language', name];
     return typeof of === 'function' ? [how, this.object(of)] : owner;
@@ -234,7 +234,7 @@ export class LiveWriter {
     for (const { closure } of this.#traced.requested) yield closure;
   }
 
-  /** An object at no known location: it belongs to an object that has one. */
+  /** Describes an object at no known location by an object that it belongs to. */
   #derived(object: object, name: string | undefined): object {
     for (const scope of this.#owners.keys()) {
       const isPlace = name !== undefined && scope.place?.(name, false)?.object === object;
@@ -265,12 +265,12 @@ function hasAccess({ privateName }: Scope, name: string, access: PrivateAccess):
   try {
     return privateName?.(name) === access;
   } catch {
-    // The class around that function has no such name.
+    // The function's class has no such name.
     return false;
   }
 }
 
-/** How far above `object` the other one is in the prototype chain; 0 if it isn't there. */
+/** Returns how far above `object` the other one is in the prototype chain; 0 if it isn't there. */
 function levelsAbove(object: object, other: object): number {
   let levels = 0;
   for (

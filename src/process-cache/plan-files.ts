@@ -41,8 +41,8 @@ export class PlanFiles implements ChoiceStore {
 const printed = new WeakMap<Program, string>();
 
 /**
- * Returns a text that is equal for programs and options that are compiled identically. A false match would cost
- * time or memory, but change no bit.
+ * Returns a text that is equal for programs and options that are compiled identically. A false match would cost time or
+ * memory, but not change results.
  */
 function textOf({ program, wanted, options, donated }: CompiledInput): string {
   let text = printed.get(program);

@@ -1,7 +1,7 @@
 import type { ChoiceStore } from '../compile/compilation.ts';
 import type { TraceStore } from './trace-store.ts';
 
-/** A folder in which processes share what they have found. */
+/** A folder in which processes share plans and traces. */
 export interface ProcessCache {
   readonly plans: ChoiceStore;
   readonly traces: TraceStore;

@@ -180,7 +180,7 @@ export const program: Codec<Program> = {
     }
     const needed = live.scalars?.dependencies();
     verifySubgraph(asPlanned(read), 'trace');
-    // The check reads the numbers of every attribute, but the program doesn't depend on them for that.
+    // The check reads the numbers of every attribute, but that doesn't make the program depend on them.
     if (needed) live.scalars!.dependOn(needed);
     return read;
   },
@@ -189,7 +189,9 @@ export const program: Codec<Program> = {
 const hasSymbol = (value: AttrValue): boolean =>
   isSymbolic(value) || (Array.isArray(value) && value.some(isSymbolic));
 
-/** The program as a trivial plan for verification, with the copies that kernels read where memory is strided. */
+/**
+ * Returns the program as a trivial plan for verification, with the copies that kernels read where memory is strided.
+ */
 function asPlanned({ inputs, outputs, ops, values: given }: Program): PlannedSubgraph {
   const values = [...given];
   const steps: Step[] = [];

@@ -1,7 +1,7 @@
 import { type CodeOf, isRefused } from '../3-trace/variables/code-of.ts';
 import type { Closure } from '../vm/bytecode/frame.ts';
 
-/** How a trace requested a function's code: to call it, to construct with it, or as one of the package's own. */
+/** How a trace requested a function's code: to call it, to construct with it, or as a function of this package. */
 export type CodeRequest = 'call' | 'new' | 'alone';
 
 export interface RequestedCode {

@@ -112,7 +112,7 @@ const frame: Codec<number> = {
   read: (field, live) => field.int(0, live.frames.length - 1),
 };
 
-/** With the access rights of a function that may read the private name. */
+/** Adds a function with access rights to the private name. */
 function withAccess<T extends { readonly name: string }>(
   rest: Codec<T>,
 ): Codec<T & { readonly access: PrivateAccess }> {

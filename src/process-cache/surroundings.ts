@@ -3,7 +3,7 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Digest } from './code-print.ts';
 import type { KnownObjects } from './known-objects.ts';
 
-/** The surroundings of a trace in this process, in which its objects are described and found. */
+/** The surroundings of a trace in this process, where its objects are described and found. */
 export interface Surroundings {
   readonly frames: readonly Frame[];
   readonly codeOf: CodeOf;

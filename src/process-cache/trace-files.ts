@@ -70,7 +70,7 @@ export class TraceFiles implements TraceStore {
     };
   }
 
-  /** Returns a text that is equal for calls that may share a trace, guards aside. */
+  /** Returns a text that is equal for calls that may share a trace, apart from guards. */
   #pointOf({ frames, settings, history }: TraceRequest): string {
     const { dynamic, fullGraph, capture, unrollLimit, pathLimit, traceLimit } = settings;
     const limits = [unrollLimit, pathLimit, traceLimit].map(String);
@@ -105,7 +105,7 @@ export class TraceFiles implements TraceStore {
     return entries;
   }
 
-  /** Includes entries that other processes have stored meanwhile. */
+  /** Keeps entries that other processes have stored meanwhile. */
   #add(name: string, entry: unknown): void {
     let others: readonly Field[] = [];
     try {
@@ -142,7 +142,9 @@ export class TraceFiles implements TraceStore {
   }
 }
 
-/** Numbers that a decision depends on while ops are bound are those of this call, and so are the offsets of views. */
+/**
+ * Numbers that decisions depend on while ops are bound are those of the current call, and so are the offsets of views.
+ */
 function ofNow(trace: TraceResult, frames: readonly Frame[]): TraceResult {
   const { scalars, numbers } = trace;
   const inputs = scalars.inputs();
@@ -152,12 +154,12 @@ function ofNow(trace: TraceResult, frames: readonly Frame[]): TraceResult {
   scalars.values.splice(0, scalars.values.length, ...scalars.evaluate(inputs));
   const needed = scalars.dependencies();
   const program = withDerivedViews(trace.program);
-  // They were only read, not depended on.
+  // They were only read; the trace doesn't depend on them.
   scalars.dependOn(needed);
   return { ...trace, program };
 }
 
-/** As tracing would: a second number at a location makes it symbolic, and a second key of a Map may be any. */
+/** Behaves like tracing: a second number at a location makes it symbolic, and a second key of a Map may be any key. */
 function noteNumbers({ guards }: TraceResult, history: TraceRequest['history']): void {
   for (const guard of guards) {
     if (guard.kind === 'value' && typeof guard.value === 'number') {

@@ -21,7 +21,7 @@ interface TraceSettings {
   readonly traceLimit: number;
 }
 
-/** Where processes share their traces. */
+/** Stores traces that processes share. */
 export interface TraceStore {
   at(request: TraceRequest): StoredTrace;
 }
@@ -33,8 +33,8 @@ export interface StoredTrace {
   /** Returns the trace of an earlier process that fits the call. */
   find(): TraceResult | undefined;
   /**
-   * Stores the trace for other processes, unless one of them has stored it already. `guards`: all guards of the
-   * entry. Returns the reason if it can't be stored because it relies on something that other processes don't have.
+   * Stores the trace for other processes, unless one of them has stored it already. `guards`: all guards of the entry.
+   * If it relies on something that other processes don't have, returns why it can't be stored.
    */
   keep(result: TraceResult, guards: TraceResult['guards']): string | undefined;
 }

@@ -3,8 +3,8 @@ import type { Effect, TraceResult } from '../traces/trace-result.ts';
 import type { SourceMapper } from './source-mapper.ts';
 
 /**
- * Returns the effects of a trace, where a new array in the place of an old one (`group.betas = [0.9, 0.999]`) is a
- * write to each element: a file has no arrays in its state, only their elements.
+ * Returns the effects of a trace, where a new array that replaces an old one (`group.betas = [0.9, 0.999]`) is a write
+ * to each element: the state in a file contains no arrays, only their elements.
  */
 export function effectsOnElements(trace: TraceResult, mapper: SourceMapper): readonly Effect[] {
   return trace.effects.flatMap((effect) => elementEffects(effect, trace, mapper) ?? [effect]);

@@ -13,7 +13,7 @@ export interface CompiledFunction {
   readonly name: string;
   readonly inputSpec: readonly InputSpec[] | null;
   readonly entries: readonly GuardedEntry[];
-  /** Traces that also serve sizes that no call has had. */
+  /** Traces that also serve sizes of no call so far. */
   readonly sized: readonly { readonly resized: Resized; readonly names: SourceNames }[];
   readonly memory: MemoryOptions;
   readonly bounds: ShapeBounds;

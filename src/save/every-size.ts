@@ -1,4 +1,4 @@
-/** Programs of one trace for sizes that no call has had: one document whose numbers are functions of the sizes. */
+/** Programs of one trace for all sizes: one document whose numbers are functions of the sizes. */
 
 import { currentDevice } from '../../runtime/device/current.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
@@ -24,13 +24,13 @@ import type { SourceMapper } from './source-mapper.ts';
 /** Returns a program as stored in a file, planned for given sizes; null if the trace would have taken another path. */
 export type DocumentAt = (sizes: Sizes, ordered: boolean) => unknown;
 
-/** If more programs than this are needed for sizes 0 and 1, these sizes are not served. */
+/** If sizes 0 and 1 need more programs than this, they are not served. */
 const mostSpecial = 8;
 
 /**
- * Returns programs that serve all sizes of a trace within the bounds of the specification, or from 2 on without
- * one. Documents for several sizes must agree in everything but numbers, and each number must be a function of the
- * sizes that holds for all of them. Empty if there is none: then only sizes of calls are served.
+ * Returns programs that serve all sizes of a trace within the bounds of the specification, or from 2 on without one.
+ * Documents for several sizes must agree in everything but numbers, and each number must be a function of the sizes
+ * that is correct for all of them. Empty if there is none: then only sizes of calls are served.
  */
 export function programsForEverySize(
   resized: Resized,
@@ -80,7 +80,7 @@ export function programsForEverySize(
   }));
 }
 
-/** The smallest size, and one unlike any other. */
+/** Returns the smallest size, and one unlike any other. */
 function cornersOf({ min, max }: Bounds, index: number): number[] {
   return [...new Set([min, genericPoint({ min, max }, index)])];
 }
@@ -132,7 +132,7 @@ class Family {
     return fits ? { document, exprs, madeFor: first } : null;
   }
 
-  /** Whether the program also holds for these sizes. */
+  /** Whether the program is also correct for these sizes. */
   holds({ document, exprs }: Fitted, sizes: Sizes): boolean {
     if (sizes.length !== this.#sizes) return false;
     const other = this.#at(sizes, false);
@@ -178,7 +178,7 @@ function fitLeaves(
   if (!isOpen) return null;
   let terms = new SizeTerms(points, written);
   let left = varying;
-  // Sizes of results, once known, determine others: the number of elements that a mean is taken over.
+  // Known sizes of results determine others, such as the number of elements that a mean is taken over.
   for (const round of [1, 2]) {
     const known: SizeExpr[] = [];
     left = left.filter(({ leaf, i, values }) => {
@@ -195,7 +195,7 @@ function fitLeaves(
   return null;
 }
 
-/** Further sizes of results are not used to derive others. */
+/** Above this number, sizes of results are not used to derive others. */
 const mostKnown = 12;
 
 function different(exprs: readonly SizeExpr[]): SizeExpr[] {
@@ -203,10 +203,10 @@ function different(exprs: readonly SizeExpr[]): SizeExpr[] {
   return [...known.values()].slice(0, mostKnown);
 }
 
-/** The number of sizes that may be narrowed; with more special sizes, no program is searched. */
+/** The number of sizes that may be narrowed; with more special sizes, there is no search. */
 const mostNarrowed = 8;
 
-/** Raises the bound of the one size that differs from the generic point. False if that's impossible. */
+/** Raises the bound of the only size that differs from the generic point; returns false if that's impossible. */
 function narrowed(bounds: Bounds[], point: Sizes, generic: Sizes): boolean {
   const others = point.flatMap((size, i) => (size === generic[i] ? [] : [i]));
   const [i] = others;
@@ -226,7 +226,7 @@ function alike(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((value, i) => typeof value === typeof b[i]);
 }
 
-/** Undefined for an expression that depends on more than the keys. */
+/** Returns undefined for an expression that depends on more than the keys. */
 function sizeExprOf(expr: NumberExpr, keys: readonly Source[]): SizeExpr | undefined {
   switch (expr.kind) {
     case 'constant':

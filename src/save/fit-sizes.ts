@@ -135,7 +135,7 @@ function* ofTwo(x: Term, y: Term, values: Sizes): Generator<SizeExpr> {
 
 const largestStep = 16;
 
-/** `floor((x + b) / c)`, as the number of positions of strided windows. */
+/** `floor((x + b) / c)`, like the number of positions of strided windows. */
 function* stepped(expr: SizeExpr, at: Sizes, values: Sizes): Generator<SizeExpr> {
   for (let step = 2; step <= largestStep; step++) {
     const isClose = values.every((value, i) => Math.abs(value - at[i]! / step) < 2 * largestStep);

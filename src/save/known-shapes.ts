@@ -4,8 +4,8 @@ import type { Step } from '../../runtime/program/plan.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 
 /**
- * Rejects steps that a file can't hold: those compiled for the shapes of a run, which need the compiler; those on
- * several devices; and those with code.
+ * Rejects steps that a file can't contain: steps compiled for the shapes of a run, which need the compiler, steps on
+ * several devices, and steps with code.
  */
 export function expectKnownShapes(name: string, steps: readonly Step[]): void {
   for (const { op, regions = [] } of steps) {

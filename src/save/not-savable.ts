@@ -1,6 +1,6 @@
 import { CaptureError } from '../../runtime/errors/errors.ts';
 
-/** The error for a function that relies on, or does, something that a file can't hold. */
+/** The error for a function that relies on, or does, something that a file can't express. */
 export function notSavable(
   name: string,
   given: string,

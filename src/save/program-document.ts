@@ -4,7 +4,7 @@
 interface Leaf {
   readonly holder: Record<string, unknown>;
   readonly key: string;
-  /** Whether it may be a different number at other sizes. */
+  /** Whether it may be a different number for other sizes. */
   readonly open: boolean;
 }
 
@@ -18,10 +18,10 @@ const planned = new Set([
 /** Below these, all numbers may differ: shapes, attributes, JavaScript numbers. */
 const openBelow = new Set(['values', 'attrs', 'constant', 'shape', 'number', 'randomNumbers']);
 
-/** References below those, which may not differ. */
+/** References below those, which must be equal. */
 const closed = new Set(['scalar', 'input', 'args', 'place']);
 
-/** The leaves, in an order that doesn't depend on the order of the steps. */
+/** Returns the leaves, in an order that doesn't depend on the order of the steps. */
 export function leavesOf(document: unknown): readonly Leaf[] {
   const found: Leaf[] = [];
   visit(document as Json, false, found);
@@ -46,7 +46,7 @@ function visit(value: Json, open: boolean, found: Leaf[]): void {
   }
 }
 
-/** Includes the number of elements, so that lists of other lengths differ. */
+/** Includes the number of elements, so that lists of different lengths differ. */
 function keysOf(value: Json): string[] {
   const keys = Object.keys(value);
   return Array.isArray(value) ? [...keys, 'length'] : keys.sort();

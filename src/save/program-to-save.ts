@@ -25,8 +25,8 @@ import { failedGuards, savedGuards } from './save-guards.ts';
 import { SourceMapper } from './source-mapper.ts';
 
 /**
- * Collects the contents of a file for a captured function: each program compiled so far whose guards outside the
- * arguments hold now, with the state that they read.
+ * Collects the contents of a file for a captured function: each program compiled so far whose guards other than those
+ * on arguments hold now, with the state that they read.
  */
 export function programToSave(fn: CompiledFunction): ProgramToSave {
   const { name, inputSpec, entries, frames, bound } = fn;
@@ -38,7 +38,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   const mapper = new SourceMapper({ name, frames, names, bound });
   mapper.written = writtenBy(entries, mapper);
   const graphs = new GraphWriter();
-  // First, so that a tensor gets the name under which the program reads it.
+  // Inputs come first, so that a tensor gets the name under which the program reads it.
   for (const source of entries.flatMap(({ entry }) => entry.result.inputs)) {
     if (!mapper.isArgument(source) && mapper.isTensor(source)) mapper.of(source);
   }
@@ -98,7 +98,7 @@ function withGradients(
   });
 }
 
-/** The program of a trace for given sizes, as data. */
+/** Returns the program of a trace for given sizes, as data. */
 function documentOf(
   { name, frames, memory }: CompiledFunction,
   resized: Resized,
@@ -115,7 +115,7 @@ function documentOf(
     if (!checked) return null;
     const graphs = new GraphWriter();
     const entry = new EntryWriter(name, trace, mapper).entry(checked.guards, planned, graphs);
-    // As stored in a file.
+    // Returns it as stored in a file.
     return JSON.parse(
       JSON.stringify({ graphs: graphs.graphs, entry: encodeEntry(entry) }),
     ) as unknown;
@@ -150,7 +150,7 @@ function planFor(
   return compileSubgraph(program, result, options).planned;
 }
 
-/** Properties outside the arguments that some entry changes. */
+/** Returns the keys of properties, other than arguments, that some entry changes. */
 function writtenBy(entries: readonly GuardedEntry[], mapper: SourceMapper): ReadonlySet<string> {
   const written = entries.flatMap(({ entry }) =>
     effectsOnElements(entry.result, mapper).flatMap((effect) => {

@@ -2,7 +2,7 @@
 
 import type { Sizes } from './fit-sizes.ts';
 
-/** Both included. */
+/** Bounds of a size, both inclusive. */
 export interface Bounds {
   min: number;
   readonly max: number;
@@ -11,7 +11,7 @@ export interface Bounds {
 /** Sizes that are unlikely to equal a program's constants, or products of other sizes. */
 const unlikely = [1009, 503, 257, 131, 67, 37, 23, 13, 7];
 
-/** A size within the bounds that is unlike most others; different for each of several sizes. */
+/** Returns a size within the bounds that is unlike most others, and different for each index. */
 export function genericPoint({ min, max }: Bounds, index: number): number {
   const fitting = unlikely.filter((size) => size >= min && size <= max);
   return fitting[index % Math.max(fitting.length, 1)] ?? Math.min(min + index, max);
@@ -22,7 +22,7 @@ const fewPoints = 24;
 
 const interesting = [2, 3, 5, 16, 101, 4098];
 
-/** Candidates for the first sample: if the code requires a multiple, another one fits. */
+/** Returns candidates for the first sample: if the code requires a multiple, another candidate may fit. */
 export function genericPoints(bounds: readonly Bounds[]): Sizes[] {
   const base = bounds.map(genericPoint);
   return [0, 1, 2, 3, 4, 5, 6, 7, 15].map((shift) => {
@@ -30,7 +30,10 @@ export function genericPoints(bounds: readonly Bounds[]): Sizes[] {
   });
 }
 
-/** Samples beside a generic one: all if there are few, otherwise each size varied alone, and some together. */
+/**
+ * Returns samples in addition to a generic one: all if there are few, otherwise each size varied individually, and some
+ * together.
+ */
 export function samplePoints(bounds: readonly Bounds[], base: Sizes): Sizes[] {
   const count = bounds.reduce((product, { min, max }) => product * (max - min + 1), 1);
   const points = count <= fewPoints ? combinations(bounds.map(allOf)) : someOf(bounds, base);

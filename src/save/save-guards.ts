@@ -45,8 +45,8 @@ interface CheckedGuards {
 }
 
 /**
- * Returns the guards that a loaded program must check: those on arguments, and those on state that some entry
- * writes. All others hold forever if they hold now; null if one doesn't.
+ * Returns the guards that a loaded program must check: those on arguments, and those on state that some entry writes.
+ * Other guards that hold now hold forever; null if one doesn't hold.
  */
 export function savedGuards(
   trace: GuardedTrace,
@@ -58,7 +58,7 @@ export function savedGuards(
     sourcesOf(guard).some((each) => mapper.written.has(mapper.keyOf(each)));
   const isChecked = (guard: Guard) => ofArguments(guard) || ofWritten(guard);
   const hold = (guards: readonly Guard[]) => new GuardSet(guards, trace.sizes).holds(frames);
-  // A tensor that a program has replaced doesn't come back; other programs serve those that replace it.
+  // A tensor that a program replaced doesn't come back; other programs serve its replacements.
   const isOfTensor = (guard: Guard) => guard.kind === 'identity' && guard.value instanceof Tensor;
   const needed = trace.guards.filter((guard) =>
     isChecked(guard) ? isOfTensor(guard) && !ofArguments(guard) : guard.kind !== 'gradMode',
@@ -70,7 +70,7 @@ export function savedGuards(
   };
 }
 
-/** Describes the facts about anything but the arguments that a trace relies on, and that don't hold now. */
+/** Describes the facts that a trace relies on, other than about arguments, and that don't hold now. */
 export function failedGuards(
   { guards, sizes, names }: Pick<GuardedTrace, 'guards' | 'sizes' | 'names'>,
   mapper: SourceMapper,
@@ -90,12 +90,12 @@ function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): Sa
     case 'gradMode':
     case 'device':
     case 'opDevice':
-    // An argument is past its declaration.
+    // An argument is always initialized.
     case 'initialized':
-    // A loaded program takes plain data: it rejects what it can't write.
+    // A loaded program accepts plain data: it rejects values that it can't write.
     case 'change':
     case 'data':
-    // A loaded program reads only data of a tensor, and calls no methods.
+    // A loaded program reads only a tensor's data, and calls no methods.
     case 'prototype':
     case 'bare':
       return [];
@@ -104,7 +104,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): Sa
       if (source.kind === 'query' && source.query === 'tensors') {
         return tensorsAlone(source.base, trace, mapper);
       }
-      // As for `bare`.
+      // Handled like `bare`.
       if (source.kind === 'query' && source.query === 'bareTensors') return [];
       if (!isPrimitiveValue(value)) return refuse(guard, trace);
       return [{ kind, source: mapper.of(guard.source), value }];
@@ -120,7 +120,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): Sa
     case 'plainArray':
       return [{ kind: 'isArray', source: mapper.of(guard.source), isArray: true }];
     case 'same':
-      // No argument, and nothing that a program writes, is one of the function's own objects.
+      // Arguments, and values that a program writes, are never the function's own objects.
       if (!guard.same && [guard.source, guard.other].some((each) => mapper.isObject(each)))
         return [];
       return [{ ...guard, source: mapper.of(guard.source), other: mapper.of(guard.other) }];
@@ -146,7 +146,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): Sa
       const isMethod =
         source.kind === 'property' && value === Reflect.get(Array.prototype, source.key);
       if (!isMethod) return refuse(guard, trace);
-      // An array's own method is that of every array.
+      // An array's own method is the one of every array.
       return [{ kind: 'isArray', source: mapper.of(source.base), isArray: true }];
     }
     case 'closure':
@@ -164,7 +164,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): Sa
   }
 }
 
-/** The array has as many elements as the program reads, each of which an input determines. */
+/** The array has as many elements as the program reads, and each is determined by an input. */
 function tensorsAlone(array: Source, { inputs }: GuardedTrace, mapper: SourceMapper): SavedGuard[] {
   const length: Source = { kind: 'property', base: array, key: 'length' };
   return [
@@ -179,7 +179,9 @@ export function elementsOf(array: Source, inputs: readonly Source[]): readonly S
   return inputs.filter((input) => input.kind === 'property' && sourceKey(input.base) === key);
 }
 
-/** Pairs of sources that must differ and that include an argument: other values stay as distinct as they are. */
+/**
+ * Returns pairs of sources that must differ, with at least one argument: other values remain as distinct as they are.
+ */
 function differentPairs(
   { sources, others }: Guard & { kind: 'distinct' },
   mapper: SourceMapper,

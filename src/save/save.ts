@@ -20,7 +20,7 @@ type Callable = (this: any, ...args: any[]) => unknown;
  * - a loaded program, with its current state.
  *
  * Throws CaptureError for a function that has not been called yet, that is not a single graph, or that relies on
- * something a file can't hold, and ArgumentError for a value that is not data.
+ * something that a file can't contain, and ArgumentError for a value that is not data.
  */
 export async function save(
   value: Savable | Callable | Module | LoadedProgram,

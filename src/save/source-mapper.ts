@@ -13,7 +13,7 @@ import { notSavable } from './not-savable.ts';
 /** A function to save, with its bound arguments. */
 interface SavedFunction {
   readonly name: string;
-  /** The frame of a call, to read what isn't an argument. */
+  /** The frame of a call, to read sources other than arguments. */
   readonly frames: readonly Frame[];
   readonly names: SourceNames;
   /** The number of bound arguments. */
@@ -21,9 +21,9 @@ interface SavedFunction {
 }
 
 /**
- * Maps the sources of a trace to locations of a saved program. Whatever doesn't come from the arguments becomes the
- * program's state, with its current value; two sources that lead to the same property share one entry, and so do those
- * of one tensor, unless a program puts another tensor in its place.
+ * Maps the sources of a trace to locations of a saved program. Everything other than arguments becomes the program's
+ * state, with its current value. Sources that lead to the same property or the same tensor share an entry, unless a
+ * program replaces the tensor.
  */
 export class SourceMapper {
   readonly state: StateEntry[] = [];
@@ -53,17 +53,17 @@ export class SourceMapper {
     return this.#inArgument(source);
   }
 
-  /** The location of a property that the function writes. */
+  /** Returns the location of a property that the function writes. */
   ofProperty(object: Source, key: string | symbol): SavedSource {
     return this.of({ kind: 'property', base: object, key });
   }
 
-  /** The value of a source outside the arguments. */
+  /** Returns the value of a source other than an argument. */
   valueOf(source: Source): unknown {
     return compileReader(source)(this.#fn.frames);
   }
 
-  /** Whether the source is currently a tensor; throws if it is part of something that exists only in a call. */
+  /** Whether the source is currently a tensor; throws if it is part of something that exists only during a call. */
   isTensor(source: Source): boolean {
     const value = this.#objectAt(source);
     if (value !== null || rootOf(source).kind !== 'this') return value instanceof Tensor;
@@ -71,14 +71,14 @@ export class SourceMapper {
     throw notSavable(this.#fn.name, `it reads ${text}, and has no object outside of calls`);
   }
 
-  /** Whether the source is currently an object or function outside the arguments that a file can't contain. */
+  /** Whether the source is currently an object or function, not an argument, that a file can't contain. */
   isObject(source: Source): boolean {
     const value = this.isArgument(source) ? null : this.#objectAt(source);
     return value !== null && !(value instanceof Tensor);
   }
 
   /**
-   * A key that is equal for sources that lead to one location, such as a property of one object reached along
+   * Returns a key that is equal for sources that lead to one location, such as a property of one object reached along
    * different paths, or a variable that is read by its name and written as a property.
    */
   keyOf(source: Source): string {
@@ -95,7 +95,10 @@ export class SourceMapper {
     return sourceKey({ ...source, base: { kind: 'held', value: object, name: '' } });
   }
 
-  /** The private field that the source reads, or writes as a property: the same in each method that names it. */
+  /**
+   * Returns the private field that the source reads, or writes as a property: it is the same in each method that names
+   * it.
+   */
   #fieldAt(source: Source): PrivateSlot | undefined {
     const named = source.kind === 'property' ? source.base : source;
     if (named.kind !== 'private' || named.slot !== (source.kind === 'property')) return undefined;
@@ -115,7 +118,7 @@ export class SourceMapper {
       const value = this.valueOf(source);
       return typeof value === 'object' || typeof value === 'function' ? value : null;
     } catch {
-      // The surroundings of an entry have changed since: the path leads nowhere now.
+      // The surroundings of an entry have changed since: the path no longer exists.
       return null;
     }
   }
@@ -202,7 +205,7 @@ export class SourceMapper {
       .replace(/^this\./, '');
   }
 
-  /** Modules may give their children other names than their properties: the layers of `Sequential` are `0`, `1`, …. */
+  /** Modules may name their children differently than their properties: the layers of `Sequential` are `0`, `1`, …. */
   #nameInModule(source: Source): string | undefined {
     let found: string | undefined;
     for (let base = source; base.kind === 'property'; ) {

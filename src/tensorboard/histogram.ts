@@ -2,7 +2,7 @@ import type { HistogramProto } from './schema.ts';
 
 const bucketCount = 30;
 
-/** Counts numbers in buckets of equal width from the smallest to the largest; non-finite ones are omitted. */
+/** Counts numbers in buckets of equal width from the smallest to the largest; non-finite numbers are omitted. */
 export function histogramOf(values: ArrayLike<number>): HistogramProto {
   const finite = Array.from(values).filter(Number.isFinite);
   let [min, max, sum, sumSquares] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0];

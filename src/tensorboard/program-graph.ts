@@ -64,7 +64,7 @@ class GraphWriter {
 
   #op(op: ProgramOp, program: Program, scope: string, names: Names): void {
     const { at, backward, inputs, outputs, regions } = op;
-    // A whole training step has its backward among its ops.
+    // The ops of a whole training step include its backward.
     const own = backward ? scope.replace(/forward\/$/, 'backward/') : scope;
     const line = at ? `${at.file.slice(at.file.lastIndexOf('/') + 1)} ${at.line}/` : '';
     const name = this.#nameOf(`${own}${line}${op.op.name}`);

@@ -39,7 +39,7 @@ export interface AttrEntry {
 export interface NodeDef {
   name: string;
   op: string;
-  /** Names of the nodes that it reads; the first result, or with `name:n` result number n. */
+  /** Names of the nodes that it reads: `name` is the first result, `name:n` result number n. */
   input: string[];
   attr: AttrEntry[];
 }

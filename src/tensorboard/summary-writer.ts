@@ -89,7 +89,7 @@ export class SummaryWriter {
     this.#add(step, { tag, image: { height, width, colorspace: channels, encoded } });
   }
 
-  /** Adds the programs that a captured function has compiled so far: call it first. */
+  /** Adds the programs that a captured function has compiled so far; it must have been called. */
   async addGraph(fn: Compiled): Promise<void> {
     expectArguments('addGraph', { fn }, compiledKinds);
     const parts = fn.programs();

@@ -34,10 +34,10 @@ export interface GpuKernelOptions<
   /** The result's shape, of up to three sizes: an array, or a function of the operands' shapes. */
   readonly shape: Shape | ((...shapes: Each<Operands, Shape>) => Shape);
   /**
-   * Returns the gradients of the operands, computed by ops or other kernels; null: the result is a constant. If
+   * Returns the gradients of the operands, computed by ops or other kernels; null if the result is a constant. If
    * omitted, operands that require a gradient throw an AutogradError. It receives the gradient of the result, the
-   * operands and the result, and returns one gradient per operand, or null. Called when programs are compiled, so
-   * it must depend on nothing else.
+   * operands and the result, and returns one gradient per operand, or null. Called when programs are compiled, so it
+   * must depend on nothing else.
    */
   readonly gradient?:
     | ((
@@ -55,7 +55,7 @@ export interface GpuKernelOptions<
 const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value);
 
 /**
- * Makes an op of a plain JavaScript function that computes one element of its float32 result:
+ * Creates an op from a plain JavaScript function that computes one element of its float32 result:
  *
  *     const product = gpuKernel(
  *       function (a, b) {

@@ -1,6 +1,6 @@
 /** Numbers the local variables of a kernel, and resolves them by name in nested block scopes. */
 export class KernelLocals {
-  /** From the outermost to the innermost; the second is the function's body, which `var` declares into. */
+  /** Scopes from the outermost to the innermost; the second is the function's body, in which `var` declares. */
   readonly #scopes: Map<string, number>[] = [new Map()];
   #count = 0;
 

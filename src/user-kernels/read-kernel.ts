@@ -130,7 +130,7 @@ class KernelReader extends KernelExpressions {
     if (id.type !== 'Identifier') {
       throw this.rejected(id, 'a pattern', 'declare variables one by one');
     }
-    // A block that runs again begins with a new variable.
+    // A block that runs again starts with new variables.
     const value = init ? this.number(init) : literal(NaN);
     if (hoisted && !init && this.locals.hasVar(id.name)) return [];
     return [{ kind: 'set', id: this.locals.declare(id.name, hoisted), value }];

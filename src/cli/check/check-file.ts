@@ -14,9 +14,8 @@ interface CheckOptions {
 }
 
 /**
- * `tostatic check`: runs a function eagerly and in every mode, each in its own process, and compares all effects.
- * If a mode differs, writes the smallest module found that still shows the difference beside the file, and exits
- * with 1.
+ * `tostatic check`: runs a function eagerly and in every mode, each in its own process, and compares all effects. If a
+ * mode differs, writes the smallest module found that still shows the difference next to the file, and exits with 1.
  */
 export async function checkFile(file: string, options: CheckOptions): Promise<void> {
   const calls = wholeNumber('--calls', options.calls, 1);
@@ -66,7 +65,7 @@ function sentence(verdict: Verdict): string {
   }
 }
 
-/** Parses `default,fullGraph`: prefixes of mode names. All modes by default. */
+/** Parses `default,fullGraph`: prefixes of mode names. Defaults to all modes. */
 function modesNamed(text: string | undefined): readonly Mode[] {
   if (text === undefined) return capturedModes;
   return text.split(',').flatMap((given) => {

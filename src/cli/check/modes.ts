@@ -1,6 +1,6 @@
 import type { ToStaticOptions } from '../../options/static-options.ts';
 
-/** How the function is run; null: eagerly. */
+/** How the function is run; null for eagerly. */
 export interface Mode {
   readonly name: string;
   readonly options: ToStaticOptions | null;

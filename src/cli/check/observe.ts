@@ -19,7 +19,7 @@ const messageOf = ({ message }: Error): string => message.replace(/(?:\n {4} *\d
 
 class Observer {
   readonly places: Record<string, string> = {};
-  /** For each object, the path on which it was found first: identity is compared, too. */
+  /** For each object, the path on which it was first found: identity is compared, too. */
   readonly #met = new Map<object, string>();
   #count = 0;
 

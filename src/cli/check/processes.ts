@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { eager, type Mode } from './modes.ts';
 import type { ModeReport, ModeRequest } from './run-mode.ts';
 
-/** The observations of one mode; `ended`: the module failed, or the process died, with this text. */
+/** The observations of one mode; `ended`: why the module failed or the process died. */
 export type Seen =
   | { readonly report: ModeReport; readonly lines: string }
   | { readonly ended: string };
@@ -48,17 +48,17 @@ class ModeProcess {
     const end = this.#closed.then(
       (): Seen => ({ ended: this.#errors.trim() || 'the process ended without output' }),
     );
-    // A process that ends meanwhile is told by its closing.
+    // If the process has ended, its `close` event reports that.
     if (this.isAlive) this.#child.send(request, () => {});
     const seen = await Promise.race([reply, end]);
     clearTimeout(timer);
     return seen;
   }
 
-  /** Lets the process end by itself, and returns what it still printed. */
+  /** Lets the process end by itself, and returns the rest of its output. */
   async finish(limit: number): Promise<string> {
     const timer = setTimeout(() => this.kill(), limit);
-    // A parent that disconnects by itself hears no `close`.
+    // A parent that disconnects itself receives no `close`.
     if (this.isAlive) this.#child.send('finish', () => {});
     await this.#closed;
     clearTimeout(timer);
@@ -70,7 +70,7 @@ class ModeProcess {
   }
 }
 
-/** Runs one mode in a process of its own. */
+/** Runs one mode in a separate process. */
 export async function seeMode(request: ModeRequest): Promise<Seen> {
   const own = new ModeProcess();
   const seen = await own.see(request, timeLimit);
@@ -78,7 +78,7 @@ export async function seeMode(request: ModeRequest): Promise<Seen> {
   return 'ended' in seen ? seen : { ...seen, lines: seen.lines + late };
 }
 
-/** Two processes, for eager execution and for a mode, that judge one module after another. */
+/** Two processes, for eager execution and a mode, that judge modules one after another. */
 export class ModePair {
   readonly #eager = new ModeProcess();
   readonly #captured = new ModeProcess();
@@ -109,7 +109,7 @@ export class ModePair {
 }
 
 export interface ModeDifference {
-  /** Where it was found: a path, or `console`. */
+  /** The location of the difference: a path, or `console`. */
   readonly at: string;
   readonly eager: string;
   readonly captured: string;
@@ -129,7 +129,7 @@ interface Different {
   readonly difference: ModeDifference;
 }
 
-/** Runs a mode in a process of its own, and compares it with eager execution. */
+/** Runs a mode in a separate process, and compares it with eager execution. */
 export async function judge(
   request: Request,
   mode: Mode,

@@ -52,14 +52,14 @@ export async function reduce(
   return smallest;
 }
 
-/** Whether a name is used whose declarations are gone: the module would throw a ReferenceError there. */
+/** Whether a name is used whose declarations were removed: the module would throw a ReferenceError there. */
 function isCut(program: Program, before: ReadonlySet<string>): boolean {
   const { declared, used } = namesOf(program);
   for (const name of used) if (before.has(name) && !declared.has(name)) return true;
   return false;
 }
 
-/** Removes what is imported or declared at the top and never used, all at once. */
+/** Removes all imports and top-level declarations that are never used. */
 function withoutUnused(program: Program): Edit {
   const apply = () => {
     const { used } = namesOf(program);
@@ -79,7 +79,7 @@ function withoutUnused(program: Program): Edit {
   return { size: Number.POSITIVE_INFINITY, apply };
 }
 
-/** Filters a list in place, since edits refer to it; returns what undoes it. */
+/** Filters a list in place, since edits refer to it; returns a function that undoes it. */
 function keep<T>(list: T[], isKept: (element: T) => boolean): () => void {
   const before = [...list];
   list.splice(0, list.length, ...before.filter(isKept));

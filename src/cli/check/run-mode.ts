@@ -16,7 +16,7 @@ export interface ModeRequest {
   readonly function: string | undefined;
   readonly mode: Mode;
   readonly calls: number;
-  /** Distinguishes the texts that the file had, since a process loads a module once. */
+  /** Distinguishes versions of the file's text, since a process loads a module only once. */
   readonly version?: number;
 }
 
@@ -106,8 +106,8 @@ function isVerdict(error: unknown): error is Error {
 }
 
 /**
- * Computes gradients, which are compared, too. A step that runs backward itself has freed the graph of its loss:
- * that error is compared as well, and the call has not failed.
+ * Computes gradients, which are compared, too. A step that runs backward itself has freed the graph of its loss: that
+ * error is compared as well, and doesn't count as a failed call.
  */
 function errorOfBackward(tensor: Tensor): unknown {
   if (!gradEnabled() || !tensor.requiresGrad || !tensor.gradEdge) return null;
@@ -136,7 +136,7 @@ function variablesOf(code: Code, read: (name: string) => unknown): Record<string
     try {
       values[instruction.name] = read(instruction.name);
     } catch {
-      // Not initialized yet, or no such variable: there is nothing to observe.
+      // Not initialized yet, or no such variable: nothing to observe.
     }
   }
   return values;

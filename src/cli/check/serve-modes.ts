@@ -21,7 +21,7 @@ export function serveModes(): void {
   };
   process.on('message', async (request: ModeRequest | 'finish') => {
     if (request === 'finish') {
-      // What timers print later is the parent's to read as well.
+      // The parent also reads what timers print later.
       stdout.write = write;
       stdout.write(lines);
       process.disconnect();

@@ -19,8 +19,8 @@ interface Finding {
 const timeLimit = 120_000;
 
 /**
- * Writes the smallest module that is found within some seconds and still shows a difference, and returns its path:
- * null if the text alone does not show it.
+ * Writes the smallest module found within the time limit that still shows a difference, and returns its path; null if
+ * the text alone doesn't show it.
  */
 export async function writeSmallest(
   request: Omit<ModeRequest, 'mode'>,
@@ -37,7 +37,7 @@ export async function writeSmallest(
   };
   try {
     const whole = finding.text.replace(/^\/\/# source(?:MappingURL|URL)=.*$/gm, '');
-    // Mostly the first call shows it: one takes less time than several.
+    // Usually the first call shows it, and one call takes less time than several.
     if (!(await shows(whole)) && !(await shows(whole, request.calls))) {
       rmSync(result, { force: true });
       return null;
@@ -52,7 +52,7 @@ export async function writeSmallest(
   }
 }
 
-/** Tells whether the texts that a file gets one after another still show a difference. */
+/** Tells whether successive texts of a file still show a difference. */
 class Repeated {
   readonly #request: Omit<ModeRequest, 'mode'>;
   readonly #finding: Finding;
@@ -67,8 +67,8 @@ class Repeated {
   }
 
   /**
-   * Calls the function as often as before if `calls` is omitted. Most texts show none, which processes that have run others tell quickly. What those left behind must not decide:
-   * new processes confirm a difference.
+   * Makes as many calls as before if `calls` is omitted. Most texts show no difference, which processes that have run
+   * other texts find out quickly. Their leftover state must not decide, so new processes confirm a difference.
    */
   async shows(calls = this.#calls): Promise<boolean> {
     this.#calls = calls;
@@ -96,8 +96,8 @@ class Repeated {
 }
 
 /**
- * Returns what two differences of one cause have in common: while a module gets smaller, it must not come to show
- * another one. `calls[0].result[1]` and `calls[2].result.grad` are alike, and so are those of one pass.
+ * Returns what differences with the same cause have in common: a module that gets smaller must not start to show
+ * another one. `calls[0].result[1]` and `calls[2].result.grad` are alike, and so are differences of one pass.
  */
 function sortOf({ at, culprit }: ModeDifference): string {
   const place = /^calls\[\d+\]\.\w+|^\w+/.exec(at)![0].replace(/\d+/, '');

@@ -27,7 +27,7 @@ interface CompareOptions extends SweepOptions {
 
 /**
  * `tostatic compare`: runs one training step, of a workload or an exported function, in many modes, each in its own
- * process. Prints a table per group; the exit code is 1 if a promise is broken (predicted bytes, equal losses,
+ * process. Prints a table per group; the exit code is 1 if a guarantee is violated (predicted bytes, equal losses,
  * leaks).
  */
 export async function compareFile(file: string, options: CompareOptions): Promise<void> {
@@ -58,7 +58,7 @@ interface Failure {
 
 interface Measured {
   readonly results: readonly VariantResult[];
-  /** The results under budgets, which `--curve` asks for. */
+  /** The results under the budgets of `--curve`. */
   readonly swept: readonly VariantResult[];
   readonly failures: readonly Failure[];
 }
@@ -73,7 +73,7 @@ async function measureModes(file: string, options: CompareOptions): Promise<Meas
   const steps = positive('--steps', options.steps);
   const size = sizeOf(options.size);
   const batch = options.batch === undefined ? undefined : positive('--batch', options.batch);
-  // A module that can't be compared is one error, not one per process.
+  // A module that can't be compared is reported once, not once per process.
   const { isPlainStep } = await loadSubject(file, options.function);
   if (isPlainStep) expectForStep(file, options);
   const { device, function: chosen } = options;
@@ -130,7 +130,7 @@ function writeComparison(
   writeOutput(html, renderComparison({ title, facts, results, problems, hasCurve }));
 }
 
-/** A step that throws does so in every mode: its error is printed once, without the modes. */
+/** Prints each error once: a step that throws does so in every mode. */
 function eachOnce(
   failures: readonly { readonly name: string; readonly message: string }[],
 ): string {
@@ -141,8 +141,8 @@ function eachOnce(
 }
 
 /**
- * A whole step without a budget, with smaller and smaller ones, and with the smallest feasible one. A budget that the
- * plan of the last one holds as well has the same plan.
+ * Measures a whole step without a budget, with smaller and smaller budgets, and with the smallest feasible one. Skips
+ * budgets that the previous plan fits as well.
  */
 async function sweepBudgets(
   count: number,
@@ -160,7 +160,7 @@ async function sweepBudgets(
   return [none, ...between, floor];
 }
 
-/** A plain step makes its own batches, and its loss and breaks can't be separated. */
+/** A plain step creates its own batches, and its loss and breaks can't be separated. */
 function expectForStep(file: string, options: CompareOptions): void {
   const { batch, fallback, dynamic, minGraphSize } = options;
   const given = Object.entries({ batch, fallback, dynamic, minGraphSize }).find(

@@ -24,9 +24,9 @@ export type VariantReply =
   | { readonly kind: 'done'; readonly result: VariantResult }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Measures in a separate process: reserved memory and time are those of this variant alone. */
+/** Measures in a separate process: reserved memory and time then belong to this variant alone. */
 export function measureInOwnProcess(request: VariantRequest): Promise<VariantReply> {
-  // When run from its sources this uses a loader, which the process inherits.
+  // When run from its sources, this uses a loader, which the process inherits.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const child = fork(new URL(`./variant-process${extension}`, import.meta.url), {
     serialization: 'advanced',

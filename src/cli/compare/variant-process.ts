@@ -25,7 +25,7 @@ async function measure({
 }: VariantRequest): Promise<VariantResult> {
   const device = await init(name);
   setDevice(device);
-  // A module may create its model when it is loaded: the same one in each process.
+  // A module may create its model when it is loaded: it must be the same in each process.
   seed(1);
   const { subject } = await loadSubject(file, chosen);
   return measureVariant(await subject(), variantOf(variant), { device, ...options });

@@ -1,8 +1,8 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 
 /**
- * Throws ArgumentError for a module, whose functions other commands run: this command reads a file written by
- * `save`.
+ * Throws ArgumentError for a module: this command reads a file written by `save`, while other commands run a module's
+ * functions.
  */
 export function expectSaved(command: string, file: string): void {
   if (!/\.[cm]?[jt]sx?$/.test(file)) return;

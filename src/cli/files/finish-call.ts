@@ -1,7 +1,7 @@
 /** A generator may be endless. */
 const mostValues = 100;
 
-/** Awaits a call; from a generator, whose body runs as values are requested, requests at most 100 values. */
+/** Awaits a call; requests at most 100 values from a generator, whose body runs as they are requested. */
 export async function finishCall(result: unknown): Promise<void> {
   const value: unknown = await result;
   if (!isGenerator(value)) return;

@@ -18,7 +18,7 @@ interface LoadedFunction {
   readonly inputs: () => Promise<readonly unknown[]>;
 }
 
-/** Loads the function of a module that a command works on. Throws DataError or ArgumentError. */
+/** Loads the function of a module that a command runs. Throws DataError or ArgumentError. */
 export async function loadFunction(
   file: string,
   name: string | undefined,
@@ -55,7 +55,7 @@ export function functionOf(
   return { fn, name: chosen!, inputs: argumentsOf(file, inputs as (() => unknown) | undefined) };
 }
 
-/** The error if no function was selected; `names`: the exported functions, of which one has to be named. */
+/** The error if no function was selected; `names`: the exported functions to select from. */
 function withoutFunction(
   file: string,
   name: string | undefined,
@@ -100,7 +100,7 @@ function kindOf(value: unknown): string {
 const isClass = (value: unknown): boolean =>
   typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 
-/** A model is often exported instead of its step. */
+/** Returns an example of an exported step: often, only the model is exported. */
 function exampleFor(name: string | undefined, exports: Readonly<Record<string, unknown>>): string {
   const value = name === undefined ? undefined : exports[name];
   if (value instanceof Module) return `export const step = (x) => ${name}.forward(x)`;
@@ -122,11 +122,11 @@ function withoutInputs(file: string, name: string, fn: AnyFunction): ArgumentErr
 const exampleArguments = (count: number): string =>
   Array.from({ length: count }, () => 'randn([2, 3])').join(', ');
 
-/** The line that declares an export, as far as the file's text shows it. */
+/** Returns the line that declares an export, if the file's text shows it. */
 const placeOfExport = (file: string, name: string): UserPosition =>
   placeOf(file, name, new RegExp(`\\b(?:function\\*?|const|let|var|class|as)\\s+${name}\\b`));
 
-/** The first line that names it: imports come first. */
+/** Returns the first line that names it: imports come first. */
 const placeOfImport = (file: string, name: string): UserPosition =>
   placeOf(file, name, new RegExp(`\\b${name}\\b`));
 
@@ -155,8 +155,8 @@ function argumentsOf(file: string, inputs: (() => unknown) | undefined): LoadedF
 }
 
 /**
- * Returns the exports of a module. Throws DataError if it can't be loaded. `version`: the text has changed since the
- * process loaded it.
+ * Returns the exports of a module. Throws DataError if it can't be loaded. `version`: changes when the text changes
+ * after the process has loaded it.
  */
 export async function importFile(file: string, version = 0): Promise<Record<string, unknown>> {
   const path = resolve(file);
@@ -186,8 +186,8 @@ const loaderErrors = new Set([
 ]);
 
 /**
- * Details of a file that esbuild can't compile when it is used by a loader such as tsx: only the text leaves the
- * loader's thread.
+ * Details of a file that esbuild can't compile in a loader such as tsx: only the error's text leaves the loader's
+ * thread.
  */
 function transformError(error: unknown): ErrorFacts | null {
   const message = error instanceof Error ? error.message : '';

@@ -21,7 +21,7 @@ export function initProject(folder: string, options: InitOptions): void {
     });
   }
   const root = resolve(folder);
-  // Files of version control and editors don't count.
+  // Files of version control and editors are ignored.
   const present = existsSync(root) ? readdirSync(root).filter((name) => !name.startsWith('.')) : [];
   if (present.length > 0) {
     throw new ArgumentError({
@@ -45,7 +45,7 @@ export function initProject(folder: string, options: InitOptions): void {
   );
 }
 
-/** Returns a path as a shell reads it as one word. */
+/** Quotes a path so that a shell reads it as one word. */
 function quoted(path: string): string {
   return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -49,7 +49,7 @@ async function bundle(options: BuildOptions): Promise<string> {
     write: false,
     format: 'cjs',
     target: 'es2022',
-    // `runtime/errors/own-code.ts` reads the address of its module where there is one.
+    // `runtime/errors/own-code.ts` reads the address of its module if there is one.
     logOverride: { 'empty-import-meta': 'silent' },
   } as const;
   const { outputFiles } = await build({ ...common, ...options, write: false });

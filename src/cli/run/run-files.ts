@@ -34,7 +34,7 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
     return result;
   };
   const given = Promise.all(files.map(add));
-  // Without files, all names come from standard input; with files, it may stay open with nothing to add.
+  // Without files, all names come from standard input; with files, it may remain open without further names.
   await readNames(add, files.length === 0 ? undefined : given);
   await written;
   await pool.close();

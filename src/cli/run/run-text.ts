@@ -18,8 +18,8 @@ export interface NativeRun {
 }
 
 /**
- * Runs a script in a realm: by its bytecode, or natively if that is rejected. Throws what the script throws; a
- * SyntaxError is thrown before anything runs.
+ * Runs a script in a realm: as bytecode, or natively if that is rejected. Throws the script's error; a SyntaxError is
+ * thrown before anything runs.
  */
 export function runText(
   realm: Realm,

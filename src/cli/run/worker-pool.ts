@@ -69,7 +69,7 @@ export class WorkerPool {
       if (reusable) this.#idle.push(worker);
       else {
         this.#count--;
-        // Its last errors belong to a file whose result was already received.
+        // Later errors belong to a file whose result was already received.
         worker.on('error', () => {});
         void worker.terminate();
       }
@@ -88,7 +88,7 @@ export class WorkerPool {
       clearTimeout(timer);
       return setTimeout(() => fail(late), allowed);
     };
-    // Starting a thread isn't counted as time of the file.
+    // The time to start a thread doesn't count for the file.
     let timer: NodeJS.Timeout | undefined;
     timer = limit(milliseconds + startMilliseconds);
     if (!this.#fresh.delete(worker)) timer = limit(milliseconds);

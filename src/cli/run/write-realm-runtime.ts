@@ -1,4 +1,4 @@
-/** Part of building the package: writes the runtime of a realm beside the command, as one text. */
+/** Part of building the package: writes the runtime of a realm next to the command, as one text. */
 
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -25,10 +25,10 @@ type Type<V extends TargetValue> = Pick<V, 'element' | 'shape'>;
 type Given<V> = (number: number) => Gradient<V> | undefined;
 
 /**
- * Branches and loops that gradients flow through. A branch returns the values that it keeps for backward as further
- * results. The values that an iteration of a loop keeps form a row of tables with a fixed number of rows, which
- * backward reads from the last iteration to the first; tables of an inner loop are rows of those of the outer one.
- * A loop with more iterations than rows computes its results, but NaN for all of its gradients.
+ * Branches and loops that gradients flow through. A branch returns the values that it saves for backward as additional
+ * results. The values that an iteration of a loop saves form a row in tables with a fixed number of rows, which
+ * backward reads from the last iteration to the first; tables of an inner loop are rows of the outer loop's tables. A
+ * loop with more iterations than rows computes its results, but NaN for all of its gradients.
  */
 export class ControlGradients<V extends TargetValue> {
   readonly #engine: Engine<V>;
@@ -43,18 +43,18 @@ export class ControlGradients<V extends TargetValue> {
     this.#write = write;
   }
 
-  /** Returns the values of a region's layout that a run has kept. */
+  /** Returns the values of a region's layout that a run saved. */
   saved({ values, tapes }: SavedLayout, frame: Frame<V>): V[] {
     const own = values.map((id) => frame.slot(id).read());
     return [...own, ...[...tapes.keys()].flatMap((id) => frame.tapes.get(id)!.values)];
   }
 
-  /** Zeros in place of a region's values, for the branch that doesn't run. */
+  /** Returns zeros in place of a region's values, for the branch that doesn't run. */
   unsaved(layout: SavedLayout): V[] {
     return this.#savedTypes(layout).map((type) => this.#arithmetic.filled(type, 0));
   }
 
-  /** Empty tables with a row per iteration. */
+  /** Returns empty tables with a row per iteration. */
   emptyTables(layout: SavedLayout, { count }: RowTables<V>): V[] {
     return this.#savedTypes(layout).map((type) => this.#arithmetic.filled(tableOf(type, count), 0));
   }
@@ -73,8 +73,8 @@ export class ControlGradients<V extends TargetValue> {
   }
 
   /**
-   * Gradients of the operands `to` of a branch. `given`: gradients of its results, by index, followed by the sums
-   * so far of the branches' operands.
+   * Returns the gradients of the operands `to` of a branch. `given`: gradients of its results, by index, followed by
+   * the partial sums of the branches' operands.
    */
   ofBranch(tape: Tape<V>, given: ReadonlyMap<number, Slot<V>>, to: readonly number[]): Slot<V>[] {
     const { layout, values } = tape;
@@ -116,7 +116,7 @@ export class ControlGradients<V extends TargetValue> {
     return ends.map(({ value, exists }) => Slot.of(this.#engine, value, exists));
   }
 
-  /** Gradients of a loop, whose operands are those of its body. */
+  /** Returns the gradients of a loop, whose operands are those of its body. */
   ofLoop(
     tape: Tape<V>,
     given: ReadonlyMap<number, Slot<V>>,
@@ -155,7 +155,7 @@ export class ControlGradients<V extends TargetValue> {
         const operand = result - count;
         const sum = sums.get(operand);
         if (!sum || operand >= count) return taken(sums, operand);
-        // The sum for a carried value is that of the loop's start: only the first iteration's operand.
+        // The sum for a carried value belongs to the loop's start, which only the first iteration reads.
         const isFirst = engine.compare('EQ', number, engine.constant(0, 'i32'));
         sums.set(operand, this.#gradients.chosen(isFirst, missing(operand), sum));
         return this.#gradients.chosen(isFirst, sum, missing(operand));
@@ -216,7 +216,7 @@ export class ControlGradients<V extends TargetValue> {
     return part.gradInputs.map((id) => (id === null ? null : this.#gradients.of(frame.slot(id))));
   }
 
-  /** Restores the values that a run has kept, views of its operands, and the tapes of inner branches and loops. */
+  /** Restores the values that a run saved, views of its operands, and the tapes of inner branches and loops. */
   #restore({ program, values, tapes, views }: SavedLayout, saved: readonly V[], frame: Frame<V>) {
     let next = 0;
     for (const id of values) frame.slots.set(id, Slot.of(this.#engine, saved[next++]!));

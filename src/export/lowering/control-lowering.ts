@@ -36,7 +36,7 @@ export class ControlLowering<V extends TargetValue> {
     this.#gradients = engine.gradients && new ControlGradients(engine, engine.gradients, write);
   }
 
-  /** Both branches see the surrounding values; memory that they write is returned as further results. */
+  /** Both branches see the surrounding values; memory that they write is returned as additional results. */
   cond(op: ProgramOp, frame: Frame<V>): ControlResults<V> {
     const [test, ...captured] = op.inputs;
     const layout = this.#layoutOf(op, frame);
@@ -187,7 +187,7 @@ export class ControlLowering<V extends TargetValue> {
     });
   }
 
-  /** Gradients of the operands of a branch or loop. */
+  /** Returns the gradients of the operands of a branch or loop. */
   backward({ op, inputs, attrs }: ProgramOp, frame: Frame<V>): Slot<V>[] {
     const [id, ...given] = inputs;
     const tape = frame.tapes.get(id!)!;

@@ -21,7 +21,7 @@ export interface LoweredInput<V> {
 export interface LoweredResult<V> {
   readonly name: string;
   readonly value: V;
-  /** The index of the input that takes it in the next call; null for a result of the function. */
+  /** The index of the input that receives it in the next call; null for a result of the function. */
   readonly feeds: number | null;
 }
 
@@ -61,7 +61,7 @@ class EntryLowering<V extends TargetValue> {
       return Slot.of(engine, this.#input(place, element, engine.shapeOf(program, id)));
     });
     const numbers = entry.numbers.map((place) => this.#number(place));
-    // Numbers read only by effects are arguments, too.
+    // Numbers that only effects read are arguments, too.
     for (const effect of entry.effects) {
       if (effect.kind === 'set') this.#prepare(effect.value);
     }
@@ -81,7 +81,7 @@ class EntryLowering<V extends TargetValue> {
     return { inputs: this.#inputs, results, unchecked: lowering.unchecked };
   }
 
-  /** Whether it is a gradient that the step clears, whatever it is. */
+  /** Whether it is a gradient that the step clears without reading it. */
   #isUnread(place: SavedSource): boolean {
     if (place.kind !== 'state') return false;
     const { isGradient, value } = this.#portable.state[place.index]!;
@@ -148,7 +148,7 @@ class EntryLowering<V extends TargetValue> {
     }
   }
 
-  /** The value chosen by branches; null unless it is always one tensor of the same type, or a number. */
+  /** Returns the value chosen by branches; null unless all options are tensors of the same type, or numbers. */
   #chosen(
     { which, options }: Extract<SavedRecipe, { kind: 'choice' }>,
     outputs: readonly V[],
@@ -217,7 +217,7 @@ class EntryLowering<V extends TargetValue> {
         this.#result(name, this.#engine.constant(value, 'f64'));
       return;
     }
-    // A gradient that may be null, and is not an input, is useless outside.
+    // A gradient that may be null and is not an input is useless to the caller.
     if (recipe.kind === 'choice' && !isFed && !this.#chosen(recipe, outputs)) return;
     this.#add(recipe, name, outputs);
   }

@@ -4,11 +4,11 @@ import type { TargetValue } from '../target/target.ts';
 import type { Slot } from './slots.ts';
 import type { TapeLayout } from './tape-layout.ts';
 
-/** The values that a branch or loop keeps for its backward. */
+/** The values that a branch or loop saves for its backward. */
 export interface Tape<V> {
   readonly layout: TapeLayout;
   /**
-   * For a branch: the condition, then the values that either branch keeps, zeros for the one that didn't run. For a
+   * For a branch: the condition, then the values that either branch saves, zeros for the branch that didn't run. For a
    * loop: the number of iterations, i32 [], then the tables.
    */
   readonly values: readonly V[];
@@ -20,7 +20,7 @@ export interface Tape<V> {
 export class Frame<V extends TargetValue> {
   readonly slots = new Map<ValueId, Slot<V>>();
   readonly tapes = new Map<ValueId, Tape<V>>();
-  /** Values that something reads, including tapes: others are not kept. */
+  /** Values that are read, including tapes: others are not kept. */
   readonly #read: Set<ValueId>;
 
   /** `read`: values that are read after the ops of the program. */

@@ -1,7 +1,7 @@
 import type { ArithmeticTarget, GradientArithmetic, TargetValue } from '../target/target.ts';
 import type { Slot } from './slots.ts';
 
-/** A gradient that may not exist: then its value is zeros and `exists` false. */
+/** A gradient that may not exist; its value is then zeros and `exists` false. */
 export interface Gradient<V> {
   readonly value: V;
   /** A boolean []. */
@@ -41,7 +41,7 @@ export class Gradients<V extends TargetValue> {
   }
 }
 
-/** Their values in one list, for a branch or loop. */
+/** Returns values and existence in one list, for a branch or loop. */
 export const flat = <V>(gradients: readonly Gradient<V>[]): V[] =>
   gradients.flatMap(({ value, exists }) => [value, exists]);
 

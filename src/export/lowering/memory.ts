@@ -4,9 +4,9 @@ import { ArgumentError } from '../../../runtime/errors/errors.ts';
 export class Memory<V> {
   #current: V;
   #version = 0;
-  /** Other memories that may be this one, depending on data: a result of a branch or loop, and what it may be. */
+  /** Other memories that may be this one, depending on data: a result of a branch or loop, and its possible sources. */
   readonly #maybeSame = new Set<Memory<V>>();
-  /** Whether one of these has been written since. */
+  /** Whether one of these was written since. */
   #isUnknown = false;
 
   constructor(value: V) {
@@ -17,7 +17,7 @@ export class Memory<V> {
     return this.#version;
   }
 
-  /** The elements. Throws ArgumentError if it depends on data whether a write to another memory changed this one. */
+  /** The elements. Throws ArgumentError if it is data-dependent whether a write to another memory changed this one. */
   get current(): V {
     if (!this.#isUnknown) return this.#current;
     throw new ArgumentError({

@@ -27,7 +27,7 @@ export interface ExportState {
   /** Null for a value that is not a number, and for a gradient that the program doesn't read. */
   readonly value: Tensor | number | boolean | null;
   /**
-   * Files hold no gradients: one that the program adds to starts as zeros, one that it doesn't read is not an
+   * Files contain no gradients: a gradient that the program adds to starts as zeros, and one that it doesn't read is no
    * input.
    */
   readonly isGradient: boolean;
@@ -57,8 +57,8 @@ interface Choice {
 }
 
 /**
- * Reads one program of a saved file: the one at `index`, or the last one compiled, which takes numbers that change
- * from call to call as inputs. Throws DataError for a damaged file, and ArgumentError if there is no such program.
+ * Reads one program of a saved file: the one at `index`, or the last one compiled, whose inputs include numbers that
+ * change between calls. Throws DataError for a damaged file, and ArgumentError if there is no such program.
  */
 export function readPortable(file: Uint8Array, choice: Choice = {}): PortableProgram {
   const { header, data } = parseFile(file);
@@ -129,7 +129,7 @@ function portable(
   };
 }
 
-/** The state whose elements the program reads, by index. */
+/** Returns the state whose elements the program reads, by index. */
 function inputsRead(program: Program, entry: SavedEntry): Map<number, TensorMeta> {
   const read = new Set([...program.ops.flatMap(({ inputs }) => inputs), ...program.outputs]);
   return new Map(

@@ -49,8 +49,8 @@ export class ProgramLowering<V extends TargetValue> {
   }
 
   /**
-   * Returns the values of the outputs. Afterwards `inputs` show the writes to them; null for an input that nothing
-   * reads.
+   * Returns the values of the outputs. Afterwards, `inputs` reflect the writes to them; null for an input that is never
+   * read.
    */
   run(program: Program, inputs: readonly (Slot<V> | null)[]): V[] {
     const frame = new Frame<V>();
@@ -64,7 +64,7 @@ export class ProgramLowering<V extends TargetValue> {
 
   #emitAll(program: Pick<Program, 'values'>, ops: readonly ProgramOp[], frame: Frame<V>): void {
     frame.prepare(ops);
-    // An error names the line of the op, not that of the export.
+    // An error names the line of the op, not the line of the export.
     for (const op of unfusedOps(ops)) {
       withPositionProvider(
         () => op.at,
@@ -87,7 +87,7 @@ export class ProgramLowering<V extends TargetValue> {
     if (op.op === condOp || op.op === whileOp) {
       this.#emitRegions(op, frame, exists);
     } else if (op.op === earlierSum || (op.op === nameGradientOp && !op.attrs.apart)) {
-      // In an exported program, contributions are summed per name: which names are one tensor is unknown there.
+      // An exported program sums contributions per name: it doesn't know which names are one tensor.
       const missing = this.#engine.constant(0, 'i1');
       this.#define(op, frame, [frame.slot(op.inputs[0]!).read()], missing);
     } else if (kernel.kind === 'control') {
@@ -108,7 +108,7 @@ export class ProgramLowering<V extends TargetValue> {
     }
   }
 
-  /** A branch or loop, with its writes to values around it. */
+  /** Emits a branch or loop, with its writes to surrounding values. */
   #emitRegions(op: ProgramOp, frame: Frame<V>, exists: V | null): void {
     const control =
       op.op === condOp ? this.#control.cond(op, frame) : this.#control.while(op, frame);
@@ -121,7 +121,7 @@ export class ProgramLowering<V extends TargetValue> {
     });
   }
 
-  /** Results of an op, which are zeros if they don't exist; those beyond its outputs are left out. */
+  /** Defines an op's results, as zeros if they don't exist, and omits those beyond its outputs. */
   #define(op: ProgramOp, frame: Frame<V>, values: readonly V[], exists: V | null): void {
     const results = values.map((value) => this.#orZeros(value, exists));
     op.outputs.forEach((id, i) => {
@@ -130,7 +130,7 @@ export class ProgramLowering<V extends TargetValue> {
     });
   }
 
-  /** An op that lacks one of its operands is skipped, including its writes. */
+  /** Skips an op without one of its operands, including its writes. */
   #writeIf(exists: V | null, target: Slot<V>, value: V): Slot<V> {
     return target.write(exists ? this.#engine.select(exists, value, target.read()) : value);
   }
@@ -174,7 +174,7 @@ export class ProgramLowering<V extends TargetValue> {
     };
   }
 
-  /** Random numbers from a position in the stream that the program knows. */
+  /** Emits random numbers from a known position in the stream. */
   #drawn(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V>): readonly V[] {
     const engine = this.#engine;
     const [seed, ...places] = op.inputs.map((id) => this.#numberOf(frame, id)) as [V, ...V[]];

@@ -3,14 +3,14 @@ import type { ScalarTable, SymbolicNumber } from '../../../runtime/ops/numbers/s
 import { doubleFunction } from '../ops/double-functions.ts';
 import type { ArithmeticTarget, TargetValue, UnaryName } from '../target/target.ts';
 
-/** Arithmetic on JavaScript numbers, which the exported program does itself, in float64. */
+/** Arithmetic on JavaScript numbers, which the exported program computes itself, in float64. */
 export class ScalarEmitter<V extends TargetValue> {
   readonly #to: ArithmeticTarget<V>;
   readonly #table: ScalarTable | undefined;
   readonly #inputs: readonly V[];
   readonly #known = new Map<number, V>();
 
-  /** `inputs`: the numbers that the program takes, float64 []. */
+  /** `inputs`: the program's number inputs, float64 []. */
   constructor(to: ArithmeticTarget<V>, table: ScalarTable | undefined, inputs: readonly V[]) {
     this.#to = to;
     this.#table = table;

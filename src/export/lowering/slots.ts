@@ -9,7 +9,7 @@ export class Slot<V extends TargetValue> {
   readonly #views: readonly OpCall<V>[];
   #value: V;
   #version: number;
-  /** Whether an optional gradient exists, i1 []; if not, its elements are zeros. Null: it always exists. */
+  /** Whether an optional gradient exists, i1 []; if not, its elements are zeros. Null if it always exists. */
   readonly exists: V | null;
 
   private constructor(
@@ -41,13 +41,13 @@ export class Slot<V extends TargetValue> {
     return new Slot(this.#engine, memory, this.#views, value, this.exists);
   }
 
-  /** The memory through one more view, whose first operand is this value. */
+  /** Returns the memory through one more view, whose first operand is this value. */
   seenThrough(view: OpCall<V>): Slot<V> {
     const value = this.#engine.emit(view)[0]!;
     return new Slot(this.#engine, this.memory, [...this.#views, view], value, this.exists);
   }
 
-  /** Returns the current elements: after a write the views are applied again. */
+  /** Returns the current elements: after a write, the views are applied again. */
   read(): V {
     if (this.#version === this.memory.version) return this.#value;
     this.#value = this.#levels().at(-1)!;
@@ -68,7 +68,7 @@ export class Slot<V extends TargetValue> {
     return new Slot(this.#engine, this.memory, this.#views, value, this.exists);
   }
 
-  /** The memory, then the result of each view. */
+  /** Returns the memory, then the result of each view. */
   #levels(memory = this.memory): V[] {
     const levels = [memory.current];
     for (const view of this.#views) {

@@ -6,7 +6,7 @@ import type { Program, ProgramOp, Region, ValueId } from '../../../runtime/progr
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
 /**
- * The layout of the values that a branch or loop keeps for its backward: of the branch that runs, or of each
+ * The layout of the values that a branch or loop saves for its backward: for the branch that runs, or for each
  * iteration.
  */
 export interface TapeLayout {
@@ -22,7 +22,7 @@ export interface TapeLayout {
   readonly operands: ReadonlySet<number>;
 }
 
-/** The layout of the values that one run of a region keeps. */
+/** The layout of the values that one run of a region saves. */
 export interface SavedLayout {
   readonly program: Program;
   readonly part: BackwardPart;
@@ -36,7 +36,9 @@ export interface SavedLayout {
   readonly views: readonly ProgramOp[];
 }
 
-/** The layout of the tape of a `cond` or `while`. `isWritten`: whether the op writes the memory of an operand. */
+/**
+ * Returns the layout of the tape of a `cond` or `while`. `isWritten`: whether the op writes the memory of an operand.
+ */
 export function tapeLayout(
   op: ProgramOp,
   backwardParts: ReadonlyMap<Region, BackwardPart>,
@@ -83,7 +85,7 @@ function savedLayout(
     tapes.set(tape, layout);
     for (const operand of layout.operands) read.add(op.inputs[operand]!);
   }
-  // Backward reads written memory as it is after the write, so it is stored.
+  // Backward reads the state of written memory after the write, so it is stored.
   const constant = program.inputs.slice(carried).filter((id) => !written.includes(id));
   const views: ProgramOp[] = [];
   for (const view of viewsOf(program, constant).toReversed()) {
@@ -103,7 +105,7 @@ function savedLayout(
   };
 }
 
-/** The ops of a program that compute views of these values, including views of views. */
+/** Returns the ops of a program that compute views of these values, including views of views. */
 function viewsOf(program: Program, of: Iterable<ValueId>): ProgramOp[] {
   const seen = new Set(of);
   return unfusedOps(program.ops).filter(({ op, inputs, outputs }) => {

@@ -25,13 +25,13 @@ interface PlannedEntry {
 
 /** Bytes of a module's memory. */
 export interface ModuleBytes {
-  /** The peak of the largest plan: memory that a run allocates and frees again. */
+  /** The peak of the largest plan: memory that a run allocates and frees. */
   readonly planned: number;
   /** The size of the block that contains it. */
   readonly arena: number;
   readonly state: number;
   readonly arguments: number;
-  /** Memory of the kernels themselves. */
+  /** Memory that the kernels themselves use. */
   readonly scratch: number;
   /** The total, in whole WebAssembly pages. */
   readonly total: number;
@@ -94,7 +94,7 @@ export function writeModule(
   const programs = entries.map(({ saved, planned: { forward, values } }) => {
     return { saved, inputs: forward.inputs.map((id) => values[id]!) };
   });
-  // A module has one thread: its tensors come after that thread's scratch memory.
+  // A module has one thread, whose scratch memory precedes the tensors.
   const memory = new ModuleMemory(threadBytes, state.entries(), programs);
   const plans = entries.map(({ saved, planned }, i) => {
     const inputs = saved.inputs.map(({ place }) => memory.placeOf(i, place));

@@ -39,12 +39,12 @@ export interface OnnxPort {
 
 export interface OnnxInput extends OnnxPort {
   readonly kind: 'argument' | 'state' | 'random';
-  /** A number's value when the program was saved; tensors are stored beside the model. */
+  /** A number's value when the program was saved; tensors are stored in a separate file. */
   readonly value: number | null;
 }
 
 export interface OnnxOutput extends OnnxPort {
-  /** The input that takes this output in the next call; null for a result of the function. */
+  /** The input that receives this output in the next call; null for a result of the function. */
   readonly feeds: string | null;
 }
 
@@ -137,7 +137,7 @@ export async function exportModel(
 const numberOf = (held: LoweredInput<Value>['held']): number | null =>
   typeof held === 'number' || typeof held === 'boolean' ? Number(held) : null;
 
-/** The value under the name of the result, which no input has. */
+/** The value under the name of the result, which differs from every input's. */
 function outputOf(
   engine: OnnxEngine,
   { inputs }: LoweredEntry<Value>,
@@ -156,7 +156,7 @@ async function weightOf({ value, held }: LoweredInput<Value>): Promise<OnnxTenso
   return emptyTensor(id, element, held.shape, bytesOf(await held.data()));
 }
 
-/** Smaller tensors stay in the model. */
+/** Smaller tensors remain in the model. */
 const leastExternalBytes = 1024;
 /** The page size of memory-mapped files. */
 const alignment = 4096;
@@ -186,7 +186,7 @@ function moved(weights: readonly OnnxTensor[], location: string) {
   return { tensors, data };
 }
 
-/** Names of arguments and of dynamic sizes: those of the specification, if it has any. */
+/** Names of arguments and of dynamic sizes: the specification's, if it has any. */
 class SizeNames {
   /** Names of arguments given in the specification. */
   readonly arguments: ReadonlyMap<string, string>;
@@ -205,7 +205,7 @@ class SizeNames {
     this.#sizes = (portable.sizes?.places ?? []).map((place) => this.#nameOf(place));
   }
 
-  /** A name that shows how the size is computed. */
+  /** Returns a name that shows how the size is computed. */
   of(dim: Exclude<Dim, number>): string {
     if ('size' in dim) return this.#sizes[dim.size]!;
     const [fn, ...args] = dim;

@@ -25,7 +25,7 @@ export function liveNodes(nodes: readonly OnnxNode[], results: readonly string[]
   return live.reverse();
 }
 
-/** Names that the node and its nested graphs read from their surroundings. */
+/** Returns the names that the node and its nested graphs read from their surroundings. */
 function namesRead({ input, attribute }: OnnxNode): readonly string[] {
   const nested = attribute.flatMap(({ g }) =>
     g ? [...g.node.flatMap(namesRead), ...g.output.map(({ name = '' }) => name)] : [],

@@ -60,7 +60,7 @@ export function doubleFunction<V extends TargetValue>(
 const seriesTerms = 70;
 const fractionTerms = 60;
 
-/** A series up to 3, and beyond it the continued fraction of the complement. */
+/** Uses a series up to 3, and beyond it the continued fraction of the complement. */
 function errorFunction<V extends TargetValue>(
   to: ArithmeticTarget<V>,
   x: V,

@@ -8,12 +8,12 @@ interface Indexing<V extends TargetValue, T> {
   /** `index` [count, …chosen] selects entries of dimensions `dim` to `dim + count`; the others are kept whole. */
   gather(to: T, x: V, index: V, dim: number): V;
   scatter: Scatter<V, T>;
-  /** The index has, for each element of the result, its position along one dimension. */
+  /** The index contains, for each element of the result, its position along one dimension. */
   gatherAlong(to: T, x: V, index: V, dim: number): V;
   scatterAlong: Scatter<V, T>;
 }
 
-/** A copy of `x` whose entries at `index` are replaced by those of `source`, or summed with them. */
+/** Returns a copy of `x` whose entries at `index` are replaced by those of `source`, or summed with them. */
 type Scatter<V, T> = (
   to: T,
   x: V,
@@ -57,7 +57,7 @@ export function gatheringOps<V extends TargetValue, T extends TensorTarget<V>>(
   };
 }
 
-/** Elements of the source that the index has positions for. */
+/** Returns the elements of the source that the index has positions for. */
 export function prefix<V extends TargetValue>(to: TensorTarget<V>, source: V, index: V): V {
   return source.shape.reduce<V>((part, size, d) => {
     const wanted = index.shape[d]!;

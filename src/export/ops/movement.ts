@@ -1,4 +1,4 @@
-/** Views, copies and tensors made from nothing. */
+/** Views, copies and tensors created from no operand. */
 
 import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import {
@@ -91,7 +91,7 @@ const unreduce: CommonMapping = (call) => {
   return to.expand(to.reshape(inputs[0]!, kept), shape);
 };
 
-/** Rolls the entries along one dimension; those that leave at the end return at the start. */
+/** Rolls the entries along one dimension; entries that leave at the end reappear at the start. */
 const roll: CommonMapping = (call) => {
   const { to } = call;
   const x = call.inputs[0]!;

@@ -18,7 +18,7 @@ interface OpTable<C, V> {
   emitOp(call: C): readonly V[];
 }
 
-/** Forms of ops that all engines share; one that has its own in addition replaces them. */
+/** Forms of ops that all engines share; an engine's own form takes precedence. */
 const commonOps = {
   ...movementOps,
   ...reductionOps,
@@ -50,7 +50,7 @@ function pointwise<V extends TargetValue>(call: TargetCall<V>): V {
   return to.expand(value, shape);
 }
 
-/** `own`: the forms of ops that only this engine has. */
+/** `own`: forms of ops specific to this engine. */
 export function opTable<V extends TargetValue, C extends TargetCall<V, TensorTarget<V>>>(
   own: Readonly<Record<string, (call: C) => V | readonly V[]>>,
 ): OpTable<C, V> {

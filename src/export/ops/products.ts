@@ -41,7 +41,7 @@ export function productOps<V extends TargetValue, T extends TensorTarget<V>>(
   on: Convolution<V, T>,
 ): Readonly<Record<string, (call: TargetCall<V, T>) => V>> {
   type Mapping = (call: TargetCall<V, T>) => V;
-  /** Computes on two wide operands; others are read for their shapes. */
+  /** Computes on two wide operands; other operands are read only for their shapes. */
   const widely =
     (mapping: Mapping): Mapping =>
     (call) => {

@@ -42,7 +42,7 @@ class Draws<V extends TargetValue> {
     this.#stream = stream;
   }
 
-  /** One word for each element; normal numbers by pairs of lanes. */
+  /** Draws one word per element; normal numbers by pairs of lanes. */
   singles(distribution: Distribution): V {
     const to = this.#to;
     const { index, offset } = this.#stream;
@@ -60,7 +60,7 @@ class Draws<V extends TargetValue> {
     return this.#inLane(normals, lane);
   }
 
-  /** Two words for each element; normal numbers by pairs of elements. */
+  /** Draws two words per element; normal numbers by pairs of elements. */
   doubles(distribution: Distribution): V {
     const to = this.#to;
     const { index } = this.#stream;

@@ -3,7 +3,7 @@ import { fixedAttr, fixedAttrs, fixedShape } from '../target/attributes.ts';
 import type { CommonMapping, CommonMappings } from '../target/op-mapping.ts';
 import { type TargetValue, type TensorTarget, wideElement } from '../target/target.ts';
 
-/** Up to this many terms per entry are added one by one; more are a product with a matrix. */
+/** Up to this many terms per entry are added one by one; more are computed as a product with a matrix. */
 const mostTerms = 4;
 
 /** Computes a dimension as weighted sums of its entries: interpolation, average pooling, and the gradients of both. */
@@ -25,7 +25,7 @@ function resampling(isGradient: boolean): CommonMapping {
   };
 }
 
-/** For each entry of the operand, the entries of the result that it contributes to. */
+/** Returns, for each entry of the operand, the entries of the result that it contributes to. */
 function transposed(taps: readonly (readonly Tap[])[], from: number): Tap[][] {
   const own = Array.from({ length: from }, (): Tap[] => []);
   taps.forEach((list, i) => {

@@ -3,7 +3,7 @@ import { ArgumentError } from '../../../runtime/errors/errors.ts';
 /** The devices of a mesh: sizes by axis, in order. */
 export type Mesh = ReadonlyMap<string, number>;
 
-/** The mesh axis over which each dimension of a tensor is split; null: not split. Further dimensions are not split. */
+/** The mesh axis over which each dimension of a tensor is split; null if not split. Other dimensions are not split. */
 export type PartitionSpec = readonly (string | null)[];
 
 /** Parses `data=4,model=2`. Throws ArgumentError. */

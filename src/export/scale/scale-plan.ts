@@ -62,7 +62,7 @@ export function scalePlan(
   };
 }
 
-/** Arguments are found by name in the data folder. */
+/** Arguments are looked up by name in the data folder. */
 function checkName({ name, kind }: ExportedInput): void {
   if (kind !== 'argument' || /^(?!.*\.\.)[\w.-]+$/.test(name)) return;
   throw new ArgumentError({

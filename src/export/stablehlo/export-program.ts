@@ -12,7 +12,7 @@ export interface ExportedInput {
   readonly shape: readonly number[];
   /** A number's value when the program was saved; tensors are in the safetensors file. */
   readonly value: number | null;
-  /** A hint for sharding: the mesh axis of the first dimension, of batches; null: replicated. */
+  /** A sharding hint: the mesh axis of the first dimension, for batches; null for replicated. */
   readonly shard: 'data' | null;
 }
 
@@ -21,7 +21,7 @@ export interface ExportedOutput {
   readonly name: string;
   readonly type: string;
   readonly shape: readonly number[];
-  /** The index of the input that takes it in the next call; null for a result of the function. */
+  /** The index of the input that receives it in the next call; null for a result of the function. */
   readonly feeds: number | null;
 }
 

@@ -7,7 +7,7 @@ import type { Element, OpAttr, OpCall, TargetValue } from './target.ts';
 
 type AnyCall = Pick<OpCall<TargetValue>, 'op' | 'attrs'>;
 
-/** An attribute that may change from run to run: one number, or a constant in a shape. */
+/** An attribute that may change between runs: one number, or a constant in a shape. */
 export function numberAttr<V extends TargetValue>(
   { to, attrs, computed, number }: TargetCall<V>,
   name: string,

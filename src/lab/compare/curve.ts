@@ -4,9 +4,9 @@ import { mib } from './tables.ts';
 
 /** The cost of one budget, as plain data for a plot. */
 interface CurvePoint {
-  /** In bytes; null: none was given. */
+  /** In bytes; null for no budget. */
   readonly budget: number | null;
-  /** Bytes at the peak beyond what is held between steps. */
+  /** Peak bytes in addition to those allocated between steps. */
   readonly peak: number;
   /** The recomputed share of forward's arithmetic. */
   readonly recomputedShare: number;
@@ -33,7 +33,7 @@ export function curveOf(results: readonly VariantResult[]): readonly CurvePoint[
     .sort((a, b) => b.peak - a.peak);
 }
 
-/** Budgets at equal intervals between the peak without a budget and the smallest one found, both excluded. */
+/** Returns budgets at equal intervals between the peak without a budget and the smallest one found, both exclusive. */
 export function budgetsBetween(most: number, least: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, i) =>
     Math.round(most - ((most - least) * (i + 1)) / (count + 1)),

@@ -31,15 +31,15 @@ export interface VariantResult {
   readonly name: string;
   readonly title: string;
   readonly group: Variant['group'];
-  /** Bytes held between steps: parameters, state and one batch. */
+  /** Bytes allocated between steps: parameters, state and one batch. */
   readonly held: number;
   /** The peak of a step, everything included. */
   readonly peakAllocated: number;
   readonly peakReserved: number;
-  /** Bytes reserved and free at the peak, and the share of them outside the largest block. */
+  /** Bytes reserved and free at the peak, and the share of the free bytes outside the largest block. */
   readonly freeAtPeak: number;
   readonly fragmentation: number;
-  /** Bytes that forward keeps for backward, with the loss; null if forward is not a call of its own. */
+  /** Bytes that forward saves for backward, with the loss; null if forward is not a separate call. */
   readonly keptAfterForward: number | null;
   /** The peak that the plan predicts, and a lower bound for any order; null if several programs run. */
   readonly predictedPeak: number | null;
@@ -52,7 +52,7 @@ export interface VariantResult {
   readonly firstStep: number;
   readonly step: number;
   readonly graphs: number;
-  /** Runs of subgraphs in one step: a graph in a loop, or of a function called often, runs several times. */
+  /** Runs of subgraphs in one step: a graph in a loop, or in a function that is called often, runs several times. */
   readonly graphRuns: number;
   readonly breaks: number;
   readonly translations: number;
@@ -64,7 +64,7 @@ export interface VariantResult {
   readonly eagerKernels: number;
   /** Parts that ran as ordinary JavaScript, with the reason. */
   readonly fallbacks: readonly string[];
-  /** The loss of every step; empty on a device that computes nothing. */
+  /** The loss of every step; empty on a device that computes no values. */
   readonly losses: readonly number[];
   readonly subgraphs: readonly SubgraphResult[];
   readonly timeline: Timeline;
@@ -78,7 +78,7 @@ interface MeasureOptions {
   readonly device: Device;
   readonly size: WorkloadOptions['size'];
   readonly batch?: number | undefined;
-  /** The number of steps whose losses are compared and whose times are measured, after the one that compiles. */
+  /** The number of steps, after the compiling one, whose losses are compared and whose times are measured. */
   readonly steps: number;
 }
 
@@ -104,7 +104,7 @@ export function measureVariant(
   const read = readsOf(workload, device);
   const run = () => runOnce(prepared, batch, read, losses);
   const firstStep = timed(run);
-  // The second step compiles again where numbers turned out to change.
+  // The second step compiles again if numbers turn out to change.
   run();
   let fastest = Number.POSITIVE_INFINITY;
   for (let i = 0; i < steps; i++) fastest = Math.min(fastest, timed(run));
@@ -141,7 +141,7 @@ export function measureVariant(
   return { ...result, leaked: leftAfter(workload, batch, counter, { atFirst, held }) };
 }
 
-/** One step, which frees its results; its loss is noted, except on a device that computes nothing. */
+/** Runs one step and frees its results; records its loss, except on a device that computes no values. */
 function runOnce(
   { step }: Prepared,
   batch: readonly unknown[],
@@ -159,7 +159,7 @@ function runOnce(
 /** Counts and bytes of the captured function's programs, as the comparison shows them. */
 function programFacts(prepared: Prepared, held: number) {
   const { captured } = prepared;
-  // Graphs that are too small run eagerly: their plans describe no run.
+  // Graphs that are too small run eagerly: their plans don't describe runs.
   const parts = captured?.parts.filter(({ tooSmall }) => !tooSmall) ?? [];
   const whole = wholeStep(prepared, parts);
   const stats = captured?.stats();
@@ -187,7 +187,7 @@ function asynchronousStep(): ArgumentError {
   });
 }
 
-/** A workload must leave what existed before it was built; a plain step, after each run, what it found. */
+/** A workload must restore what existed before it was built; a plain step, after each run, what existed before. */
 function leftAfter(
   { dispose }: MeasuredStep,
   batch: readonly unknown[],
@@ -200,7 +200,7 @@ function leftAfter(
   return counter.allocated - atFirst;
 }
 
-/** The tensors in plain arrays and objects, without duplicates. */
+/** Returns the tensors in plain arrays and objects, without duplicates. */
 function tensorsOf(value: unknown, found = new Set<Tensor>()): Set<Tensor> {
   if (value instanceof Tensor) found.add(value);
   else if (Array.isArray(value)) for (const item of value) tensorsOf(item, found);
@@ -214,7 +214,7 @@ function isPlainObject(value: unknown): value is object {
   );
 }
 
-/** Runs `body` so that it can read numbers: on `meta` it reads those that the workload provides. */
+/** Runs `body` so that it can read numbers: on `meta` it reads the numbers that the workload provides. */
 function readsOf({ reads }: Prepared['workload'], { kind }: Device): <T>(body: () => T) => T {
   if (kind !== 'meta') return (body) => body();
   return (body) => {
@@ -243,7 +243,7 @@ function timed(body: () => void): number {
   return performance.now() - start;
 }
 
-/** The bytes that forward keeps; parameters are unchanged, since backward doesn't run. */
+/** Returns the bytes that forward saves; parameters are unchanged, since backward doesn't run. */
 function keptBy(
   forward: NonNullable<Prepared['forward']>,
   batch: readonly unknown[],
@@ -257,7 +257,7 @@ function keptBy(
   return kept;
 }
 
-/** The plan of a step that is one program: the last one compiled, which fits every later step. */
+/** Returns the plan of a step that is one program: the last one compiled, which fits every later step. */
 function wholeStep({ forward }: Prepared, parts: readonly CompiledPart[]) {
   if (forward) return null;
   const isWhole = parts.every(({ trace }) => trace.outcome.kind === 'return');
@@ -268,7 +268,7 @@ function wholeStep({ forward }: Prepared, parts: readonly CompiledPart[]) {
   const peak = predictedPeak(record);
   const above = (bytes: number) => Math.max(0, bytes - record.releasedBytes);
   const { recompute } = last.stages;
-  // A result comes from a process of its own: plain data alone.
+  // A result comes from a separate process, so it must be plain data.
   const recomputed = recompute && { budget: recompute.budget, share: recompute.share };
   const lowerBound = above(lowerBoundBytes);
   return { peak: peak === null ? null : above(peak), lowerBound, recomputed };

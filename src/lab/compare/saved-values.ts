@@ -3,7 +3,7 @@ import { bytesOf } from '../../../runtime/program/value-bytes.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';
 import { shortFile } from '../peak-attribution.ts';
 
-/** The values of one line that forward keeps for backward. */
+/** The values of one line that forward saves for backward. */
 export interface SavedShare {
   /** The op that computed them, and the user's line. */
   readonly source: string;
@@ -20,8 +20,7 @@ interface Share {
 }
 
 /**
- * Returns the values that the subgraphs keep between forward and backward, largest first, without memory of the
- * caller.
+ * Returns the values that the subgraphs save between forward and backward, largest first, without memory of the caller.
  */
 export function savedBySource(parts: readonly CompiledPart[]): readonly SavedShare[] {
   const shares = new Map<string, Share>();

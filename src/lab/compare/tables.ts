@@ -140,7 +140,7 @@ function lined({ head, rows }: ReportTable): string {
   );
 }
 
-/** Returns the results that contradict the promises of static execution; empty if all hold. */
+/** Returns the results that violate the guarantees of static execution; empty if there are none. */
 export function problemsOf(results: readonly VariantResult[]): string[] {
   const problems: string[] = [];
   const [first] = results;

@@ -21,7 +21,7 @@ export interface Prepared {
   readonly workload: MeasuredStep;
   /** Runs a whole step; returns the loss, or the result of a plain function. */
   readonly step: Run;
-  /** Runs only the forward pass; null if forward is not a call of its own. */
+  /** Runs only the forward pass; null if forward is not a separate call. */
   readonly forward: Run | null;
   readonly captured: Captured | null;
 }
@@ -109,7 +109,7 @@ function subgraphs(
   };
 }
 
-/** Compares bytes: asks for the smallest peak, from the first step on. */
+/** To compare bytes, requests the smallest peak, from the first step on. */
 function forBytes(choice: MemoryChoice | undefined): MemoryChoice {
   return { ...memoryOptions(choice), prefer: 'bytes' };
 }
@@ -142,7 +142,7 @@ export const variants: readonly Variant[] = [
   subgraphs({ name: 'breaks', title: 'SOT, forced breaks', group: 'modes' }, true, {}),
 ];
 
-/** A plain function, whatever breaks its graph. */
+/** A plain function that may break its graph anywhere. */
 const plainStep = wholeStep(
   { name: 'static', title: 'toStatic: the whole step', group: 'modes' },
   {},
@@ -151,7 +151,7 @@ const plainStep = wholeStep(
 /** The modes in which a function that is not a workload can run. */
 export const stepVariants: readonly Variant[] = [refcount, tidied, plainStep];
 
-/** Each clean-up of the memory plan disabled alone, and the presets. */
+/** Each clean-up of the memory plan disabled individually, and the presets. */
 export const ablations: readonly Variant[] = [
   ...memorySwitches.map((name) =>
     wholeStep(
@@ -176,8 +176,7 @@ export const ablations: readonly Variant[] = [
 ];
 
 /**
- * One setting of a sweep over options of `toStatic`: for a memory budget the whole step, otherwise with forced
- * breaks.
+ * One setting of a sweep over options of `toStatic`: for a memory budget as a whole step, otherwise with forced breaks.
  */
 export function settingVariant(title: string, options: ToStaticOptions): Variant {
   const variant = { name: `sweep:${title}`, title, group: 'sweep' } as const;

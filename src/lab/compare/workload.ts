@@ -38,7 +38,7 @@ export interface MeasuredStep extends Pick<BuiltWorkload, 'reads'> {
   readonly loss: BuiltWorkload['loss'] | null;
   step(...inputs: unknown[]): unknown;
   readonly inputs: (i: number) => unknown[];
-  /** Null: the model belongs to the module. */
+  /** Null if the model belongs to the module. */
   readonly dispose: (() => void) | null;
 }
 

@@ -31,10 +31,7 @@ export interface Code {
   readonly kind: 'function' | 'arrow' | 'method' | 'constructor' | 'derivedConstructor';
   /** True if it returns a promise and is suspended at each `await`. */
   readonly isAsync: boolean;
-  /**
-   * True if it returns a generator and is suspended at each `yield`, and before that once its parameters are
-   * bound.
-   */
+  /** True if it returns a generator and is suspended at each `yield`, and at the end of the parameter list. */
   readonly isGenerator: boolean;
   /** `function.length` of the user's function. */
   readonly parameterCount: number;

@@ -1,4 +1,4 @@
-/** Frames of calls: what a function starts with. */
+/** Frames of calls, in their initial state. */
 
 import type { Closure, Frame } from '../bytecode/frame.ts';
 import { toObject } from '../language/primordials.ts';
@@ -39,12 +39,12 @@ const nothing = {
   configurable: true,
 } as PropertyDescriptor;
 
-/** The maximum number of call arguments, which lie on the engine's stack. */
+/** The maximum number of call arguments, which are on the engine's stack. */
 const mostListed = 5000;
 
 /**
- * Returns empty registers. The rest array of a call is a new array that is unaffected by properties that user code
- * has added to prototypes, and of a single elements kind for the engine.
+ * Returns empty registers. The rest array of a call is a new array that is unaffected by properties that user code has
+ * added to prototypes, and has a single elements kind in the engine.
  */
 export function blankRegisters(count: number): unknown[] {
   // A literal is several times faster than the rest array of a call, and most functions are small.

@@ -14,10 +14,10 @@ import type { Machine } from './machine.ts';
 import { Suspended } from './suspended.ts';
 
 /**
- * Like `driver`, for async generators, whose frames are also suspended at `await`. Each yield and await is the
- * engine's own, so that microtasks keep their native order; also in a `finally` that a `return` has entered. Only
- * if the body yields again while a further `return` is pending, an inner generator represents it. `pending`: the
- * suspension at which the machine has already stopped.
+ * Like `driver`, for async generators, whose frames are also suspended at `await`. Each yield and await is the engine's
+ * own, so that microtasks keep their native order, even in a `finally` entered by a `return`. Only if the body yields
+ * again while another `return` is pending does an inner generator represent it. `pending`: the suspension at which the
+ * machine has already stopped.
  */
 export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
   return async function* (
@@ -125,7 +125,7 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
   };
 }
 
-/** Returns whether the frame may still return the placeholder of a `return`, which a `break` may have dropped. */
+/** Returns whether the frame may still return the placeholder of a `return`; a `break` may have dropped it. */
 function isPending({ closure, pc, registers }: Frame, returned: symbol): boolean {
   for (const register of liveDuring(closure.code, pc)) {
     if (registers[register] === returned) return true;

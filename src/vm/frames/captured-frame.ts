@@ -94,15 +94,15 @@ function following(text: string, offset: number, sign: string): number {
   return at < 0 ? offset : at;
 }
 
-/** `engineName`: what the engine calls the function in whose place it runs. */
+/** `engineName`: the engine's name for the function that runs in place of the user's. */
 function nameOf(code: Code, thisValue: unknown, engineName?: string): string {
   const { name, kind, isAsync } = code;
   if (isFieldInitializer(code)) {
-    // To the engine, the class that represents one made inside has no name.
+    // To the engine, the class that represents a class of the code has no name.
     const type = engineName?.replace(/\.?eval$|^constructor\..*/, '') ?? typeName(thisValue);
     return `${type ? `${type}.` : ''}<instance_members_initializer>`;
   }
-  // It calls nameless functions `eval`.
+  // The engine calls nameless functions `eval`.
   if (engineName && !/(?:^|\.)eval$/.test(engineName)) return engineName;
   if (name === '' || kind === 'arrow') return name;
   if (kind === 'constructor' || kind === 'derivedConstructor') return `new ${name}`;
@@ -110,7 +110,7 @@ function nameOf(code: Code, thisValue: unknown, engineName?: string): string {
   return type === undefined ? name : `${type}.${name}`;
 }
 
-/** Its span is the body of the class; that of a method starts with its parameters. */
+/** The span of a field initializer is the body of the class; a method's span starts with its parameters. */
 const isFieldInitializer = ({ kind, name, source, span }: Code): boolean =>
   kind === 'method' && name === '' && source.text[span.start] === '{';
 

@@ -11,8 +11,8 @@ export type Begin = (thisValue: unknown, args: readonly unknown[]) => Frame;
 export type Completion = 'next' | 'throw' | 'return';
 
 /**
- * The rest parameter of a generator function. It is destructured into a length, whose variable receives the frame
- * from a computed key of the pattern: thus only own properties of every list are read.
+ * The rest parameter of a generator function. It is destructured into a length, whose variable receives the frame from
+ * a computed key of the pattern: this reads only own properties that every list has.
  */
 export type Arguments = unknown[] & { readonly length: Frame };
 

@@ -1,4 +1,4 @@
-/** The way back from positions in generated code, which V8 has in stacks, to instructions. */
+/** Maps positions in generated code, which V8 puts into stacks, back to instructions. */
 
 import { publishedScheme } from '../../../runtime/errors/own-code.ts';
 import type { Code } from '../bytecode/code.ts';
@@ -13,7 +13,7 @@ interface Script {
   readonly isFunction: boolean;
 }
 
-/** By number. Without a prototype, since scripts may define elements and methods of the prototypes of others. */
+/** By number. Without a prototype, since scripts may define elements and methods on prototypes. */
 const scripts: Record<number, Script> = Object.create(null);
 let count = 0;
 const Reference = WeakRef;
@@ -57,7 +57,7 @@ export function generatedFrameOf(line: string): GeneratedFrame | undefined {
   return { code, pc, name: script!.isFunction ? name : undefined };
 }
 
-/** The lines that the engine puts above the body of a function that `Function` makes. */
+/** The lines that the engine puts above the body of a function created by `Function`. */
 const linesAbove = 2;
 
 function pcAt(write: WriteText, code: Code, row: number, column: number): Pc | undefined {

@@ -22,9 +22,9 @@ const placeholder = Symbol('what the engine returns');
  * Returns a native generator function that drives a frame. The engine implements the protocol (which generator is
  * running, queued requests, promise jobs, `yield*`); the frame contains the state of the body.
  *
- * The call itself binds the parameters, in a pattern, as a native call does. If the engine makes a `yield` return,
- * the returned value is visible to the engine only: the body continues with a placeholder, and if it finally
- * returns the placeholder, the engine's own return takes effect.
+ * The call itself binds the parameters, in a pattern, like a native call. If the engine makes a `yield` return, only
+ * the engine sees the returned value: the body continues with a placeholder, and if it finally returns the placeholder,
+ * the engine's own return takes effect.
  */
 export const generatorCallable = (begin: Begin, machine: Machine): AnyFunction =>
   driver((thisValue, args) => started(begin(thisValue, args), machine), machine);

@@ -25,10 +25,10 @@ export function showCapturedFrames(
   });
 }
 
-/** Errors rarely have more. */
+/** Errors rarely have more frames. */
 const mostFrames = 100;
 
-/** Engines create the text of a stack when it is first read, which calls these. */
+/** Engines create the text of a stack when it is first read, and then call these. */
 const runsWhenPrinted = (error: Error): boolean =>
   ['name', 'message'].some((key) => {
     for (let object: object | null = error; object; object = Object.getPrototypeOf(object)) {

@@ -20,8 +20,8 @@ export function catchIn(frame: Frame, pc: Pc, error: unknown): boolean {
 }
 
 /**
- * Handles an exception that leaves frame number `left`, below which frames wait for their calls: pops frames down
- * to the innermost one that catches. Returns false, and leaves the stack unchanged, if none does.
+ * Handles an exception that leaves frame number `left`; the frames below it wait for their calls: pops frames down to
+ * the innermost one that catches. Returns false, and leaves the stack unchanged, if none does.
  */
 export function unwindTo(
   frames: Frame[],

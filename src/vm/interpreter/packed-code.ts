@@ -99,10 +99,7 @@ class Packer {
 
 type Value = (each: unknown) => number;
 
-/**
- * Fuses a constant, the operator that reads it, and the jump that reads the result, as far as they follow each
- * other.
- */
+/** Fuses a constant, the operator that reads it, and the jump that reads the result, where they are consecutive. */
 function packFused(code: Code, pc: Pc, packer: Packer, value: Value): boolean {
   const first = code.instructions[pc]!;
   const isConstant = first.op === 'const' && typeof first.value === 'number';

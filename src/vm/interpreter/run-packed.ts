@@ -18,8 +18,8 @@ export const pausing = -1;
  * Runs a frame from its pc to its return, whose value it returns; or to an instruction for which `rare` returns
  * `pausing`, where it stops and returns undefined. If an instruction throws, the pc stays on it.
  *
- * Each operator has a fast path for two numbers. Other operands use the language's operator, with the frame's pc
- * set, since it may throw, or call user code that asks for the position.
+ * Each operator has a fast path for two numbers. Other operands use the language's operator, with the frame's pc set,
+ * since it may throw, or call user code that reads the position.
  */
 export function runPacked(
   frame: Frame,

@@ -26,6 +26,6 @@ const message = 'An error was suppressed during disposal';
 /** Returns the error to throw if disposing throws `error` while `suppressed` is pending. */
 export function suppressedError(error: unknown, suppressed: unknown): Error {
   if (SuppressedError) return new SuppressedError(error, suppressed, message);
-  // The same object that compilers create for engines without this class.
+  // The same object as compilers create for engines without this class.
   return Object.assign(new Error(message), { name: 'SuppressedError', error, suppressed });
 }

@@ -1,13 +1,16 @@
 interface Closing {
-  /** After a value that it has yielded rejects: in ECMAScript since 2025, in V8 since Node 24. */
+  /** After it yielded a value that rejects: in ECMAScript since 2025, in V8 since Node 24. */
   readonly afterRejection: boolean;
-  /** After its `next` has thrown, or what it returned can't be read: in V8 since Node 24, in no specification. */
+  /** After its `next` threw, or its result can't be read: in V8 since Node 24, in no specification. */
   readonly afterFailure: boolean;
 }
 
 let known: Closing | undefined;
 
-/** When the engine closes the iterator of a value that is iterated asynchronously and only iterable. */
+/**
+ * Returns when the engine closes the iterator of a value that is iterated asynchronously but only iterable
+ * synchronously.
+ */
 export function engineCloses(): Closing {
   if (known) return known;
   // A value that can't even be awaited rejects without a wait.

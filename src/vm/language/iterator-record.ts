@@ -4,7 +4,7 @@ import { apply, isArray, isObject } from './primordials.ts';
 /** An iteration in progress: the content of an iterator register. */
 export abstract class IteratorRecord {
   readonly #isOne = true;
-  /** True once it is exhausted, closed or failed: the iterator is no longer called. */
+  /** True once the iterator is exhausted, closed or failed: it is no longer called. */
   done = false;
   /** The element that the last `advance` reached. */
   current: unknown = undefined;
@@ -85,7 +85,7 @@ export class ProtocolIterator extends IteratorRecord {
   }
 }
 
-/** An array with the built-in iterator, which is skipped because that is not observable. */
+/** An array with the built-in iterator, which isn't called because that is not observable. */
 class ArrayIterator extends IteratorRecord {
   constructor(
     private readonly array: readonly unknown[],
@@ -193,7 +193,7 @@ export function arrayIteratorAt(array: readonly unknown[], next: number): Iterat
   return new ArrayIterator(array, next);
 }
 
-/** The rest of a `for … in`: those of the object's original names that it still has. */
+/** The rest of a `for … in`: the object's original names that it still has. */
 class NameIterator extends ArrayIterator {
   constructor(
     private readonly object: object,
@@ -218,8 +218,7 @@ export function nameIteratorAt(
 }
 
 /**
- * Closes the iterations that an exception leaves, in the registers from `from` on: the innermost (highest
- * register) first.
+ * Closes the iterations that an exception leaves, in the registers from `from` on, innermost (highest register) first.
  */
 export function abandonIterators(registers: readonly unknown[], from = 0): void {
   for (let i = registers.length - 1; i >= from; i--) {

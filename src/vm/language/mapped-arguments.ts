@@ -30,7 +30,7 @@ export function mappedArguments(
   for (let i = 0; i < args.length; i++) define(String(i), args[i], true);
   define('length', args.length, false);
   define(Symbol.iterator, iterate, false);
-  // The built-in tag, which the engine's own objects have without a property.
+  // The built-in tag; the engine's own objects have it without a property.
   define(Symbol.toStringTag, 'Arguments', false);
   for (let i = 0; i < count; i++) {
     const cell = { value: args[i] };

@@ -23,7 +23,7 @@ export function weakSet<K extends object, V>(map: WeakMap<K, V>, key: K, value: 
 
 /** A Map with keys from user code. It is unaffected by later changes to `Map.prototype`. */
 export class OwnMap<K, V> extends Map<K, V> {}
-/** A Set with elements from user code, likewise. */
+/** A Set with elements from user code. It is unaffected by later changes to `Set.prototype`. */
 export class OwnSet<T> extends Set<T> {}
 keepMethods(OwnMap.prototype, Map.prototype);
 keepMethods(OwnSet.prototype, Set.prototype);
@@ -35,8 +35,8 @@ function keepMethods(prototype: object, from: object): void {
 }
 
 /**
- * Whether an object of a union of types has the field itself. `'key' in object` would also find what a page has put on
- * `Object.prototype`.
+ * Whether an object of a union of types has the field itself. `'key' in object` would also find properties that a page
+ * added to `Object.prototype`.
  */
 export const owns = <T extends object, K extends PropertyKey>(
   object: T,
@@ -46,7 +46,7 @@ export const owns = <T extends object, K extends PropertyKey>(
 export const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';
 
-/** Returns a descriptor without a prototype, since `Object.prototype.get` would be taken for its getter. */
+/** Returns a descriptor without a prototype; otherwise `Object.prototype.get` would act as its getter. */
 export function descriptor(fields: PropertyDescriptor): PropertyDescriptor {
   return { __proto__: null, ...fields } as PropertyDescriptor;
 }

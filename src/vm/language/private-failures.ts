@@ -3,7 +3,7 @@
 /** A private name as described in messages. */
 interface NamedElement {
   readonly description: string;
-  /** The objects that have it, in V8's words: `an instance of class A`. */
+  /** Describes the objects that have it, as V8 does: `an instance of class A`. */
   readonly owner: string;
   /** Null or undefined for a field. */
   readonly shared: object | null | undefined;

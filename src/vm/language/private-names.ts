@@ -5,7 +5,7 @@ import { privateFailure } from './private-failures.ts';
 /** `#name` of a class that the code creates, one per evaluation of the class. */
 export interface PrivateName {
   readonly description: string;
-  /** The objects that have it, in V8's words: `an instance of class A`. */
+  /** Describes the objects that have it, as V8 does: `an instance of class A`. */
   readonly owner: string;
   /** The method that all instances share; a field has a value per instance. */
   shared: Method | undefined;

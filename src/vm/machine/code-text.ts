@@ -1,8 +1,6 @@
 import type { Primitive, Reg } from '../bytecode/instructions.ts';
 
-/**
- * Texts of generated code. Expressions are in parentheses wherever an operator around them could take part of them.
- */
+/** Texts of generated code. Expressions are in parentheses wherever a surrounding operator could split them. */
 
 declare const kind: unique symbol;
 export type Expression = string & { readonly [kind]: 'expression' };
@@ -71,7 +69,7 @@ export const assign = (left: Expression, right: Expression): Statement =>
 export const run = (made: Expression): Statement => statement(`${made};`);
 
 export function block(body: readonly Statement[]): Statement {
-  // Appended one by one: the engine doesn't copy what is inside for every block around it.
+  // Appended one by one, so that the engine doesn't copy the contents for every enclosing block.
   let text = '{\n';
   for (const each of body) text += `${each}\n`;
   return statement(`${text}}`);
@@ -99,7 +97,7 @@ export const continues = (label = ''): Statement => statement(`continue ${label}
 
 export const breaks = (label: string): Statement => statement(`break ${label};`);
 
-/** A value that leads to statements in a `switch`; undefined leads there from all other values. */
+/** A value and its statements in a `switch`; undefined for all other values. */
 export interface Case {
   readonly test: number | undefined;
   readonly body: readonly Statement[];

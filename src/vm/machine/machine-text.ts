@@ -30,12 +30,11 @@ const maxNestedBlocks = 500;
 
 /**
  * In: verified code and its entry pcs. Out: the text of a function body with the parameters C (the code) and H
- * (`machineHelpers`) that returns the machine:
- *   return function (F) { const A = F.args, …; let r0 = F.registers[0], r1, …; … }
- * Guarantees: registers that are live at the entry are read from the frame once; while other code is called,
- * `F.pc` is the calling instruction, so that positions are known; only an `await` writes more to the frame, namely
- * everything that is live after it. The shape is structured if the graph allows it, unless `shape` is given.
- * `marksPcs`: with the pcs, to find the instruction of a position.
+ * (`machineHelpers`) that returns the machine: return function (F) { const A = F.args, …; let r0 = F.registers[0], r1,
+ * …; … } Guarantees: registers that are live at the entry are read from the frame once; while other code is called,
+ * `F.pc` is the calling instruction, so that positions are known; only an `await` writes more to the frame: everything
+ * that is live after it. The shape is structured if the graph allows it, unless `shape` is given. `marksPcs`: with the
+ * pcs, to find the instruction of a position.
  */
 export function machineText(
   code: Code,

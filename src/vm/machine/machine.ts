@@ -46,10 +46,7 @@ export function machines(execution: Execution = {}): MachineFor {
   return machineFor;
 }
 
-/**
- * The machine of a code. If the page forbids code generation, it is the interpreter, which does the same many
- * times slower.
- */
+/** The machine of a code. If the page forbids code generation, it is the interpreter, which is many times slower. */
 export const machineFor = machines();
 
 function makeMachine(
@@ -79,7 +76,7 @@ function functionMakers(machineFor: MachineFor): (code: Code) => FunctionMaker |
 }
 
 function generated(code: Code, machineFor: MachineFor): Machine {
-  // One machine for the start and all places where the code continues after a suspension.
+  // One machine for the start and all points where the code continues after a suspension.
   const entries = resumePoints(code);
   const isEntry: Record<Pc, true> = Object.create(null);
   for (let i = 0; i < entries.length; i++) isEntry[entries[i]!] = true;

@@ -21,7 +21,7 @@ export { arrayIteratorAt, IteratorRecord, nameIteratorAt } from '../language/ite
 type StepResult =
   | { readonly kind: 'next' }
   | { readonly kind: 'return'; readonly value: unknown }
-  /** The frame stays where it is until `resumeWith`. */
+  /** The frame remains suspended until `resumeWith`. */
   | { readonly kind: 'await'; readonly value: unknown }
   /** A generator is suspended here; its driver resumes it. */
   | { readonly kind: 'suspend'; readonly value: unknown }
@@ -81,9 +81,9 @@ interface RunHooks {
 }
 
 /**
- * Runs a stack of frames of synchronous code, innermost last, until the outermost frame returns. A frame below
- * another has its pc after the call, and receives the value in the upper frame's `returnTo`. The array always is
- * the current stack; after an uncaught exception, it is left as it was, so that positions are known.
+ * Runs a stack of frames of synchronous code, innermost last, until the outermost frame returns. A frame below another
+ * has its pc after the call, and receives the value in the upper frame's `returnTo`. The array is always the current
+ * stack; an uncaught exception leaves it unchanged, so that positions are known.
  */
 export function runFrames(frames: Frame[], hooks: RunHooks = {}): unknown {
   return withPositionProvider(

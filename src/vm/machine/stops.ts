@@ -17,8 +17,8 @@ type Compile = (
 ) => Machine;
 
 /**
- * A machine for which every instruction is a resume point: after each instruction the frame is data, and a copy
- * with only the live registers continues. Shows that nothing else is needed.
+ * A machine for which every instruction is a resume point: after each instruction the frame is data, and a copy with
+ * only the live registers continues. Shows that no other state is needed.
  */
 export function stopsEverywhere(
   code: Code,

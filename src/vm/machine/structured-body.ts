@@ -21,7 +21,7 @@ import {
 } from './code-text.ts';
 import { blockStatements, closeIterators, type Surroundings } from './machine-bodies.ts';
 
-/** Variables in scope besides those of the statements: the requested entry, and the current region. */
+/** Variables in scope in addition to those of the statements: the requested entry, and the current region. */
 export const entryName = 'q';
 export const regionName = 'h';
 
@@ -63,7 +63,7 @@ export function structuredBody(
     return entersRegion.has(at) ? [enter(regionOf(code, at)), ...statements] : statements;
   }
 
-  /** Jumps to the requested entry: `q` becomes 0 again once it is reached. */
+  /** Jumps to the requested entry; `q` becomes 0 again once it is reached. */
   function dispatch(at: Block): Statement[] {
     const cases = at.routes!.map(({ entry, next, arrives }) => ({
       test: entry,
@@ -107,7 +107,7 @@ const labelOf = (kind: 'B' | 'L', { start }: Block): string =>
 
 const enter = (region: number): Statement => assign(id(regionName), literal(region));
 
-/** Returns blocks that may be reached from another region than their own. */
+/** Returns blocks that may be reached from a region other than their own. */
 function regionChanges(code: Code, graph: ControlGraph): ReadonlySet<Block> {
   const changes = new Set<Block>();
   if (!graph.catches) return changes;

@@ -22,9 +22,8 @@ const texts: Readonly<Record<keyof GlobalName, (name: string) => (value?: unknow
 };
 
 /**
- * The global names of the realm that this file is loaded in, accessed natively: properties of the global object,
- * and names that scripts declare with `let`, `const` and `class`. `declared`: accessors that a script has provided
- * itself.
+ * The global names of the realm that this file is loaded in, accessed natively: properties of the global object, and
+ * names that scripts declare with `let`, `const` and `class`. `declared`: accessors provided by scripts themselves.
  */
 export function globalScope(declared: Readonly<Record<string, GlobalName>>): Scope {
   const known: { readonly [A in keyof GlobalName]: Record<string, GlobalName[A]> } = {

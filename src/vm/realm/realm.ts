@@ -87,8 +87,8 @@ export class Realm {
   }
 
   /**
-   * Runs a script as bytecode. A generated script declares the names natively and initializes them when the code
-   * has their values, so that other scripts and indirect `eval` see them as the language requires.
+   * Runs a script as bytecode. A generated script declares the names natively and initializes them when the code has
+   * computed their values, so that other scripts and indirect `eval` see them as the language requires.
    */
   runScript(code: Code, execution: Execution, names: ScriptNames): void {
     this.#onBegin((declared) => this.#steps(code, execution, declared));

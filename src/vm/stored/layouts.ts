@@ -7,7 +7,7 @@ import type {
 } from '../bytecode/instructions.ts';
 import { type Intrinsic, intrinsics } from '../bytecode/intrinsics.ts';
 
-/** Operands with few values, which are stored as an index in their list. */
+/** Operands with few possible values, which are stored as an index in their list. */
 export const choices = {
   flag: [false, true],
   inner: [undefined, true],

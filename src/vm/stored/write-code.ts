@@ -16,8 +16,8 @@ import type { StoredWriter } from './stored-writer.ts';
 const opcodes = Object.keys(layouts) as readonly Opcode[];
 
 /**
- * Writes a code and its inner codes, but not its name and its source, which the reader gets from elsewhere.
- * `spans`: whether to write positions; otherwise they are found by lowering the source again.
+ * Writes a code and its inner codes, but not its name and its source, which the reader receives separately. `spans`:
+ * whether to write positions; otherwise they are found by lowering the source again.
  */
 export function writeCode(code: Code, spans: boolean, to: StoredWriter): void {
   const { isAsync, isGenerator, strict, registerNames } = code;

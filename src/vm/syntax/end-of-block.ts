@@ -1,6 +1,6 @@
 /**
- * Text that neither opens nor closes a block: code, strings and comments. A slash without another one in its line
- * divides: a regular expression would end there.
+ * Text that neither opens nor closes a block: code, strings and comments. A slash without another one in its line is a
+ * division, since a regular expression would end there.
  */
 const others =
   /(?:[^"'`/{}]+|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\/\/.*|\/\*[\s\S]*?\*\/|\/(?=[^/\n\r\u2028\u2029]*(?:[\n\r\u2028\u2029]|$)))*/y;

@@ -36,17 +36,16 @@ export interface LazyProgram {
   /** The text of each body that isn't parsed yet: offsets of its brace and of its end. */
   readonly skipped: ReadonlyMap<number, number>;
   /**
-   * Parses the body at an offset of `skipped`, with the bodies inside if `whole`. Throws the parser's SyntaxError,
-   * also if the body ends elsewhere than it seemed to.
+   * Parses the body at an offset of `skipped`; if `whole`, also the bodies inside. Throws the parser's SyntaxError,
+   * also if the body doesn't end where it seemed to.
    */
   fill(start: number, whole: boolean): void;
 }
 
 /**
  * Parses everything except the bodies of functions. Throws the parser's SyntaxError. Declarations outside skipped
- * bodies are complete; assignments in skipped bodies are not seen, but only to names that their text spells out:
- * bodies with `eval`, `arguments` or escapes are parsed. So are fields and private methods, whose names belong to
- * their class.
+ * bodies are complete. Assignments in skipped bodies are not seen, but their text spells out the names: bodies with
+ * `eval`, `arguments` or escapes are parsed, and so are fields and private methods, whose names belong to their class.
  */
 export function parseLazily(text: string, options: acorn.Options): LazyProgram {
   const bodies: SkippedBodies = new Map();

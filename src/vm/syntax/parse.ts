@@ -19,7 +19,7 @@ const { Node } = acorn as unknown as {
   Node: (this: acorn.Node, parser: Reader, position: number, location: unknown) => void;
 };
 
-/** A node that inherits nothing: a field that it lacks is undefined, whatever a page puts on `Object.prototype`. */
+/** A node that inherits nothing: a missing field is undefined, even if a page added it to `Object.prototype`. */
 function BareNode(this: acorn.Node, ...given: Parameters<typeof Node>): void {
   Node.apply(this, given);
 }
@@ -35,8 +35,8 @@ const NodeConstructor = BareNode as unknown as new (
  * acorn 8.19 forgets in methods and in `(async function* () { … })` that it is in a generator, and then parses
  * `yield /x/` as a division. After a `yield`, an expression follows.
  *
- * Patterns and flags of regular expressions are only scanned to their end: the engine that runs the text validates
- * them, which would be a fifth of the parser. (The published files omit it: `build/bundle.ts`.)
+ * Regular expressions are only scanned to their end: the engine that runs the text validates patterns and flags. Their
+ * validation would be a fifth of the parser. (The published files omit it: `build/bundle.ts`.)
  */
 export const Parser = acorn.Parser.extend((Base) => {
   const { parseYield, readWord1 } = Base.prototype as unknown as Reader;

@@ -34,7 +34,7 @@ export type Action =
       readonly from: number;
       readonly end: number;
     }
-  /** A kernel in JavaScript, of those that a module may contain; it calls these generated ones. */
+  /** A kernel in JavaScript, one that a module may contain; it calls these generated kernels. */
   | {
       readonly kind: 'host';
       readonly name: string;
@@ -42,7 +42,7 @@ export type Action =
       readonly args: readonly HostArgument[];
     };
 
-/** Only numbers may differ from run to run. */
+/** Only numbers may differ between runs. */
 export type HostArgument = number | string | readonly HostArgument[];
 
 /** Thrown if a kernel did something that can't be recorded: it read elements of tensors. */

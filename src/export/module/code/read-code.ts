@@ -76,7 +76,7 @@ const exportsOf = (reader: ByteReader | undefined): string[] =>
     return name;
   }) ?? [];
 
-/** The functions that a module exports: all of its functions, in order. */
+/** Returns the functions that a module exports: all of its functions, in order. */
 export function exportedNames(code: Uint8Array): readonly string[] {
   return exportsOf(sectionsOf(code).get(7));
 }
@@ -105,7 +105,7 @@ export function readCode(code: Uint8Array): ReadCode {
     const name = importReader.text();
     const kind = importReader.byte();
     if (kind === 0) {
-      // The generator gives functions without callers a type of their own: the first.
+      // The generator gives functions without callers a separate type: the first.
       const type = importReader.unsigned();
       return [[name, type === 0 ? null : types[type]!] as const];
     }

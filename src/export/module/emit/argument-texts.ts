@@ -7,10 +7,10 @@ import type { ExpressionWriter } from './expressions.ts';
 
 /** Statements about the arguments of a plan. */
 interface ArgumentTexts {
-  /** Return an error text if the arguments are invalid. */
+  /** Statements that return an error text if the arguments are invalid. */
   readonly checks: string;
   readonly puts: string;
-  /** Copy written values back into the caller's arrays. */
+  /** Statements that copy written values back into the caller's arrays. */
   readonly backs: string;
 }
 

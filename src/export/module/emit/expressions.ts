@@ -53,7 +53,7 @@ export class ExpressionWriter {
     return numberText(number, ({ source }) => this.source(source));
   }
 
-  /** An expression for whether a fact holds. */
+  /** Returns an expression for whether a fact is true. */
   guard(guard: SavedGuard): string {
     if (guard.kind === 'number') {
       return `Object.is(${this.number(guard.expr)},${primitiveText(guard.value)})`;
@@ -171,7 +171,7 @@ function callText(fn: string, args: readonly string[]): string {
   return `${name}(${args.join()})`;
 }
 
-/** Statements for the run's numbers in `needed`, and for those that they depend on: `s3=s1*s2`. */
+/** Returns statements that compute the run's numbers in `needed`, and the numbers that they depend on: `s3=s1*s2`. */
 export function scalarStatements(
   table: ScalarTable,
   inputs: readonly string[],
@@ -189,7 +189,7 @@ export function scalarStatements(
   return ids
     .map((id) => {
       const node = table.nodes[id]!;
-      // A run keeps numbers in float64: true is 1.
+      // A run stores numbers as float64: true is 1.
       if (node.kind === 'input') return `const s${id}=+${inputs[node.index]!};`;
       if (node.kind === 'constant') return `const s${id}=${primitiveText(node.value)};`;
       return `const s${id}=+${callText(

@@ -52,7 +52,7 @@ function oneLevel(items: readonly Item[]): Item[] {
   return found;
 }
 
-/** The loop with the shortest body that begins here and has three iterations, or else two. */
+/** Returns the loop with the shortest body that begins here and has three iterations, or otherwise two. */
 function loopAt(
   items: readonly Item[],
   keys: readonly number[],

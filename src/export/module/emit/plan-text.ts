@@ -36,7 +36,7 @@ const layoutText = (place: Place, { dtype, shape, strides }: Layout): string => 
   return `${viewOf[dtype]},${indexAt(place, { dtype, shape, strides })},'${dtype}',[${shape.join()}]${own}`;
 };
 
-/** Throws ArgumentError that names what a module can't change or return. */
+/** Throws an ArgumentError that names what a module can't change or return. */
 export function planText(
   number: number,
   { saved, inputs }: ModuleEntry,
@@ -101,7 +101,7 @@ return result;
   return { text, launches, statements: lines.length };
 }
 
-/** Divides the statements among functions that take the numbers they use, and returns their calls. */
+/** Divides the statements among functions, which receive the numbers that they read; returns the calls. */
 function partTexts(prefix: string, lines: readonly string[], scalars: string) {
   const ids = [...scalars.matchAll(/const (s\d+)=/g)].map(([, id]) => id!);
   const own = ids.filter((id) => lines.some((line) => new RegExp(`\\b${id}\\b`).test(line)));
@@ -137,7 +137,7 @@ function outputTexts(
 const named = (source: string, memory: ModuleMemory): string =>
   source.replace(/^state\.(\d+)/, (_, index) => memory.state[Number(index)]!.name);
 
-/** A run that rejects a value leaves the state unchanged. */
+/** Wraps the calls: a run that rejects a value must leave the state unchanged. */
 function restoring(calls: string, copied: CompiledPlan['copied']): string {
   if (copied.length === 0) return calls;
   const move = (to: number, from: number, bytes: number) =>
@@ -155,7 +155,7 @@ function sourceText(source: SavedSource, writer: ExpressionWriter, memory: Modul
     : writer.source(source);
 }
 
-/** A change after the run: everything is read before anything changes. */
+/** Emits a change after the run: everything is read before anything changes. */
 function effectText(
   effect: SavedEffect,
   value: string,

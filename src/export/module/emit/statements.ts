@@ -37,7 +37,7 @@ export function statementsOf(matcher: NumberMatcher, names: StatementNames): Sta
     switch (action.kind) {
       case 'write':
         addWrite(matcher, i, action, names, add);
-        // Part of the kernel's statement.
+        // It is part of the kernel's statement.
         return;
       case 'fill': {
         const others = matcher.others(i, action);

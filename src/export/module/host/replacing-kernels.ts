@@ -14,9 +14,9 @@ import type { KernelName } from '../../../../runtime/device/kernel-names.ts';
 import type { KernelFactory } from '../../../../runtime/device/kernel-op.ts';
 import { sizeOf } from '../../../../runtime/spec/shape.ts';
 
-/** Random numbers by counter, from any position in the stream. */
+/** Counter-based random numbers, from any position in the stream. */
 export const replacingMethods = hostMethods({
-  /** Writes random numbers from position `offset` of the stream on; a partial block is drawn aside and copied. */
+  /** Writes random numbers from position `offset` of the stream on; a partial block is drawn separately and copied. */
   random(
     isNormal: number,
     at: number,
@@ -66,7 +66,7 @@ export const replacingMethods = hostMethods({
     return Int32Array.of(c0, c1, c2, c3);
   },
 
-  /** Two words per element, and normal numbers by pairs. */
+  /** Two words per element; normal numbers in pairs. */
   randomDoubles(isNormal: number, at: number, size: number, seed: number, offset: number): void {
     const number = (position: number) => {
       const word = (at: number) => this.words(seed, Math.floor(at / 4))[at % 4]!;
@@ -103,7 +103,7 @@ const random =
     };
   };
 
-/** Kernels that a recording has in place of the device's, which know the stream. */
+/** Kernels that replace the device's kernels in a recording, since they depend on the stream. */
 export const replacingKernels: { readonly [N in KernelName]?: KernelFactory } = {
   uniform: random(0),
   normal: random(1),

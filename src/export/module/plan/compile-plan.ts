@@ -18,7 +18,7 @@ export interface CompiledPlan {
   readonly actions: NumberMatcher;
   readonly outputs: readonly Place[];
   readonly copied: Recording['copied'];
-  /** The plan's peak: the most bytes allocated at one time, without inputs. */
+  /** The plan's peak: the most bytes allocated at any time, without inputs. */
   readonly plannedBytes: number;
   /** The size of the block that contains everything the run allocates. */
   readonly arenaBytes: number;
@@ -26,7 +26,7 @@ export interface CompiledPlan {
   readonly besideBytes: number;
 }
 
-/** Far from everything else. */
+/** An address far from everything else. */
 const apart = 2 ** 30;
 
 /** `arena`: the address where the run's own memory begins. Throws ArgumentError that names an unsupported op. */

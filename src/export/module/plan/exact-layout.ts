@@ -9,7 +9,7 @@ const mostRanges = 2000;
 const pushes = [0.02, 0.2, 1] as const;
 
 /**
- * Returns offsets that end at the peak of live bytes, if they are found. Where the usual orders leave gaps, ranges
+ * Returns offsets that end at the peak of live bytes, if such offsets are found. If the usual orders leave gaps, ranges
  * that ended too high are placed earlier in the next attempt, until all fit.
  */
 export function exactLayout(ranges: readonly LiveRange[]): Layout {
@@ -94,7 +94,7 @@ function inOrder(
   return { offsets, bytes };
 }
 
-/** Returns pseudorandom numbers from a fixed seed: a module is determined by its program. */
+/** Returns pseudorandom numbers from a fixed seed: the same program yields the same module. */
 function randomNumbers(): () => number {
   let state = 1;
   return () => {

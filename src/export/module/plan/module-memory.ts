@@ -128,7 +128,7 @@ function nameOf(entry: StateEntry, entries: readonly StateEntry[]): { readonly n
   return { name: `${entries[entry.gradientOf]!.name}.grad` };
 }
 
-/** The layout of a gradient that some program reads. */
+/** Returns the layout of a gradient that a program reads. */
 function metaOf(state: number, programs: readonly ModuleEntry[]): Layout | undefined {
   for (const { saved, inputs } of programs) {
     const k = saved.inputs.findIndex(

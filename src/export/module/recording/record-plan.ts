@@ -29,7 +29,7 @@ interface Given {
   readonly scalars: readonly number[];
 }
 
-/** Memory that a failed run leaves unchanged: it is copied before. */
+/** Memory that a failed run must leave unchanged: it is copied before the run. */
 interface Copied {
   readonly from: number;
   readonly to: number;
@@ -85,7 +85,7 @@ function recordRun(
   const scope = new ScopePool(values.length, scalars.length).take();
   scope.scalars.set(scalars);
   const unused = new Set(forward.unusedInputs);
-  // Inputs that share memory share a holder, by which kernels recognize them.
+  // Inputs that share memory share a holder, which is how kernels detect that.
   const holders = new Map<number, Holder>();
   forward.inputs.forEach((id, i) => {
     const { ptr, offset } = inputs[i]!;

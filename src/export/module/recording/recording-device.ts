@@ -10,7 +10,7 @@ import type { LiveRange } from '../../../7-plan/arena/layout.ts';
 import { NotRecorded } from '../actions/actions.ts';
 import { replacingKernels } from '../host/replacing-kernels.ts';
 
-/** Gives each allocation of a run the address that `place` returns, and records its live range. */
+/** Assigns each allocation of a run the address returned by `place`, and records its live range. */
 export class RecordingAllocator implements Allocator {
   readonly counter = new MemoryCounter('recording');
   readonly ranges: { bytes: number; from: number; to: number }[] = [];
@@ -41,7 +41,7 @@ export class RecordingAllocator implements Allocator {
     this.ranges[number]!.to = this.#clock;
   }
 
-  /** The allocations of the whole run; those still live at its end live through it. */
+  /** The allocations of the whole run; those still live at its end last until then. */
   get lives(): readonly LiveRange[] {
     return this.ranges.map(({ bytes, from, to }) => {
       return { bytes, from, to: Number.isNaN(to) ? this.#clock : to };
@@ -82,7 +82,7 @@ export class RecordingDevice extends CpuDevice {
     }
   }
 
-  /** The op with a kernel that can be recorded. */
+  /** Returns the op with a kernel that can be recorded. */
   #recordable(op: KernelOp): KernelOp {
     const { kernel } = op;
     if (kernel.kind === 'user') throw new NotRecorded('it is a kernel of the user');

@@ -36,9 +36,9 @@ interface NumberedRun {
 }
 
 /**
- * Compares recordings of one plan that differ only in the numbers of the run, to find out which numbers in their
- * actions are numbers of the run. The first has realistic numbers; the others have arbitrary ones, by which each is
- * recognized.
+ * Compares recordings of one plan that differ only in the numbers of the run, to find which numbers in their actions
+ * come from the run. The first recording has realistic numbers; the others have arbitrary ones, which identify each
+ * number.
  */
 export class NumberMatcher {
   readonly #first: NumberedRun;
@@ -66,7 +66,7 @@ export class NumberMatcher {
     return this.#first.actions;
   }
 
-  /** Returns the value itself, or the number of the run that it is, given its values in the other recordings. */
+  /** Returns the value itself or, given its values in the other recordings, the number of the run that it equals. */
   match(value: number, others: readonly number[]): Num {
     if (others.every((other) => Object.is(other, value))) return value;
     const { scalars } = this.#first;
@@ -76,7 +76,7 @@ export class NumberMatcher {
           return { id, form, plus: 0 };
         }
       }
-      // Positions in the random stream are sums.
+      // Positions in the random stream are sums, so an integer may be added.
       const [plus, ...rest] = others.map((other, i) => other - this.#others[i]!.scalars[id]!);
       const whole = Math.round(plus!);
       const isSum = [plus!, ...rest].every((each) => Math.abs(each - whole) < 1e-3);
@@ -95,7 +95,7 @@ export class NumberMatcher {
 
 const dependent = 'what it does to memory depends on a number of the run';
 
-/** Distinct numbers that no run has. */
+/** Returns distinct numbers that occur in no run. */
 export function arbitraryNumbers(count: number, seed: number): readonly number[] {
   invariant(Number.isInteger(seed), 'a seed');
   let state = seed;

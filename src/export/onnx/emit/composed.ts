@@ -1,4 +1,4 @@
-/** Functions that ONNX doesn't have, made of those that it has. */
+/** Functions that ONNX doesn't have, expressed by ones that it has. */
 
 import type { UnaryName } from '../../target/target.ts';
 import type { Emitter, Value } from './emitter.ts';
@@ -10,7 +10,7 @@ export function composedUnary(to: Emitter, name: UnaryName, x: Value): Value {
     const root = to.binary('power', to.unary('abs', x), to.constant(1 / 3, element));
     return to.binary('multiply', to.unary('sign', x), root);
   }
-  // Kahan: the error of rounding 1 + x, or eˣ, is divided out.
+  // Kahan: divides out the rounding error of 1 + x, or eˣ.
   if (name === 'log_plus_one') {
     const sum = to.binary('add', one, x);
     const rounded = to.binary('subtract', sum, one);
@@ -28,7 +28,7 @@ export function composedUnary(to: Emitter, name: UnaryName, x: Value): Value {
   return to.select(far, less, own);
 }
 
-/** The angle of the point (x, y), by the arctangent that ONNX has. */
+/** The angle of the point (x, y), by ONNX's arctangent. */
 export function atan2(to: Emitter, y: Value, x: Value): Value {
   const { element } = x;
   const c = (value: number) => to.constant(value, element);

@@ -21,7 +21,7 @@ export function constantBytes(values: ArrayLike<number>, element: Element): Uint
   if (element === 'ui32') return bytesOf(Uint32Array.from(values));
   const numbers = Array.from(values, (value) => {
     if (element === 'i1') return Number(value !== 0);
-    // Bounds that no integer reaches become those of the type.
+    // Bounds outside the integer type are replaced by the type's bounds.
     return element === 'i32' ? Math.trunc(Math.min(Math.max(value, lowestInt), highestInt)) : value;
   });
   return bytesOf(storedNumbers(numbers, stored[element], 'export'));

@@ -75,7 +75,7 @@ const reductions: { readonly [R in Reduction]: string } = {
   mean: 'ReduceMean',
 };
 
-/** Integers that no runtime computes in: they are widened for the op and narrowed afterwards. */
+/** Integers that runtimes don't compute with: they are widened for the op and narrowed afterwards. */
 const isNarrow = (element: Element): boolean => element === 'i1' || element === 'ui8';
 
 /** Emits ONNX nodes; every method returns the value that its node defines. */

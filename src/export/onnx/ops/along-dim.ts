@@ -17,7 +17,7 @@ function place(opType: 'ArgMax' | 'ArgMin'): OpMapping {
   };
 }
 
-/** NaN is both the largest and the smallest: if there is one, its first index. */
+/** NaN counts as both the largest and the smallest entry: returns the first index of a NaN, if there is one. */
 function placeOf(
   to: Emitter,
   opType: string,

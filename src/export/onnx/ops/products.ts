@@ -18,7 +18,7 @@ function conv2d(call: OpCall): Value {
   return call.to.op('Conv', [x, w], x.element, shape, attributes);
 }
 
-/** The gradient of the input, and the transposed convolution. */
+/** Returns the gradient of the input, or the transposed convolution. */
 function inputGradient(call: OpCall): Value {
   const { to } = call;
   const { stride: strides, padding, dilation: dilations, groups: group } = windowOf(call);
@@ -27,7 +27,7 @@ function inputGradient(call: OpCall): Value {
   const kernel = fixedShape(call, w.shape.slice(2), 'kernel');
   const sizes = fixedShape(call, shape.slice(2), 'size');
   const given = fixedShape(call, dy.shape.slice(2), 'size');
-  // The part of the result after the last window that the sizes need.
+  // The part of the result that the sizes require after the last window.
   const surplus = sizes.map((size, i) => {
     const covered = (given[i]! - 1) * strides[i]! + dilations[i]! * (kernel[i]! - 1) + 1;
     return covered - padding[i]! - size;
@@ -48,7 +48,7 @@ function inputGradient(call: OpCall): Value {
   return to.op('Pad', [own, pads], own.element, shape);
 }
 
-/** The images become the features to be summed, and the channels a batch. */
+/** The images become the summed features, and the channels a batch. */
 function weightGradient(call: OpCall): Value {
   const { to } = call;
   const { stride: strides, padding, dilation: dilations, groups: group } = windowOf(call);

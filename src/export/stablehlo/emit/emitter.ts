@@ -352,7 +352,7 @@ function numberText(value: number, element: Element): string {
       if (element === 'f32') return hex(BigInt(scratch.getUint32(0)), 8);
       return Number.isFinite(value) ? value.toExponential(9) : specialHalf(value, element);
     case 'i32':
-      // Bounds that no integer reaches become those of the type.
+      // Bounds outside the integer type are replaced by the type's bounds.
       return String(Math.trunc(Math.min(Math.max(value, -(2 ** 31)), 2 ** 31 - 1)));
     default:
       return String(Math.trunc(value));

@@ -13,7 +13,7 @@ function placesOf(to: Emitter, x: Value, index: Value, dim: number): Value {
   return fromStart(to, index, x.shape.slice(dim, dim + index.shape[0]!));
 }
 
-/** The full position of every element that is selected along one dimension. */
+/** Returns the full position of every element that is selected along one dimension. */
 function placesAlong(to: Emitter, x: Value, index: Value, dim: number): Value {
   const one = [1, ...index.shape];
   const own = fromStart(to, to.reshape(index, one), [x.shape[dim] ?? 1]);

@@ -27,7 +27,7 @@ function maxPool2d(call: OpCall): [Value, Value] {
       padding![0]! +
       Math.floor(k / kw) * dilation![0]!;
     const z = (window % columns) * stride![1]! - padding![1]! + (k % kw) * dilation![1]!;
-    // After the plane comes an element that no window selects.
+    // The plane is followed by an element that no window selects.
     places[i] = y >= 0 && y < h && z >= 0 && z < w ? y * w + z : h * w;
   }
   const plane = to.reshape(x, [n, c, h * w]);

@@ -47,7 +47,7 @@ function conv2d(call: OpCall): Value {
   return convolution(call, [x, w], layout, window, { feature: groups, batch: 1 }, shape);
 }
 
-/** The gradient of the input, and the transposed convolution: the flipped kernel over dilated results. */
+/** Returns the gradient of the input, or the transposed convolution: the flipped kernel over dilated results. */
 function inputGradient(call: OpCall): Value {
   const { to } = call;
   const { stride, padding, dilation, groups } = windowOf(call);
@@ -75,7 +75,7 @@ function inputGradient(call: OpCall): Value {
   return convolution(call, [dy, kernel], layout, window, { feature: groups, batch: 1 }, shape);
 }
 
-/** The images become the features to be summed, and the channels a batch. */
+/** The images become the summed features, and the channels a batch. */
 function weightGradient(call: OpCall): Value {
   const { stride, padding, dilation, groups } = windowOf(call);
   const [dy, x] = call.inputs as [Value, Value];
