@@ -7,7 +7,7 @@ import type { BufferHandle, CheckedHandle } from './core/buffer-pool.ts';
 import type { DeviceCore } from './core/device-core.ts';
 import { launchOf, type Places, type Prepared } from './prepared-kernel.ts';
 
-/** Returns the operand as gpu.js kernels read it: unchanged, or as a float32 copy. */
+/** Returns the operand in the form that gpu.js kernels read: unchanged, or as a float32 copy. */
 export function asFloats(meta: TensorMeta): TensorMeta {
   if (meta.dtype === 'float32') return meta;
   return contiguousMeta({ dtype: 'float32', shape: meta.shape }, meta.device);

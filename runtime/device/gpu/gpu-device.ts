@@ -60,7 +60,7 @@ interface GpuDeviceOptions<H extends CheckedHandle> {
   readonly adapter: string;
   readonly missingKernels: MissingKernelPolicy;
   readonly storage: ElementStorage;
-  /** The number of threads that kernels may assume to be in one subgroup; 1 if they use no subgroups. */
+  /** The number of adjacent threads that kernels may assume to be in one subgroup; 1 without subgroups. */
   readonly lanes: number;
   /** Null for gpu.js kernels only. */
   readonly ownKernels: OwnKernels<H> | null;
@@ -121,7 +121,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return this.#core.pool;
   }
 
-  /** Counts of kernels compiled so far, including those in our own WGSL, and of cached ones. */
+  /** Counts of kernels compiled so far, including our own WGSL kernels, and of cached ones. */
   get kernelStats(): KernelStats {
     return this.#core.kernelStats;
   }
@@ -159,8 +159,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 
   /**
-   * Returns the bytes that a launch allocates besides its outputs and frees before it returns, for planners. An
-   * output that overlaps an operand other than elementwise needs its own size again.
+   * Returns the bytes that a launch allocates besides its outputs and frees before it returns, for planners. An output
+   * that overlaps an operand, unless elementwise, needs its own size again.
    */
   scratchBytes(
     op: KernelOp,
@@ -188,7 +188,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     if (this.#ours?.has(op, inputs, outputs, attrs)) return true;
     const operands = [...inputs, ...outputs];
     if (!hasGpuJsKernel(op) || !operands.every(fitsGpuJs)) return false;
-    // Apart from our own kernels, gpu.js kernels only take float32 operands; user kernels get copies.
+    // gpu.js kernels only accept float32 operands, unlike our own kernels; user kernels get copies.
     const areFloats = operands.every(({ dtype }) => dtype === 'float32');
     return !this.#ours || areFloats || op.kernel.kind === 'user';
   }
@@ -204,7 +204,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     let prepared = byLayout.get(key);
     if (!prepared) {
       prepared = this.#prepare(op, inputs, outputs, attrs);
-      // Which operands of attention share a buffer is known at run time, and planners try more ops than they use.
+      // Not for attention: which of its operands share a buffer is known only at run time, and planners try more ops
+      // than they use.
       if (op.kernel.kind !== 'tiled') prepared.build(op.inPlace, attrs);
       if (byLayout.size >= preparedPerOp) byLayout.clear();
       byLayout.set(key, prepared);
@@ -301,7 +302,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     };
     const place = this.#core.place(source, 'data');
     if (isContiguousMeta(meta)) return read(place);
-    // Issued in order and read from scratch, whose next owner comes later.
+    // Issued in order, and read from scratch memory before its next owner's work runs.
     let result: Promise<TypedArray> | undefined;
     this.#core.withScratch([size * bytes], ([scratch]) => {
       const target = { buffer: scratch!, offset: 0 };
@@ -359,7 +360,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
 /** The asynchronous counterpart of each synchronous read. */
 const awaitable: Readonly<Record<string, string>> = {
   dataSync: 'await x.data(), or await x.item() for one element',
-  // A full graph has no await.
+  // A full graph can't await.
   itemSync: 'await x.item(), in captured code without fullGraph',
   toArraySync: 'await x.toArray()',
   toString: 'await x.toStringAsync()',

@@ -32,10 +32,10 @@ interface Transfer {
 }
 
 /**
- * An op on GPU tensors that the CPU computes: the operands whose data it reads are copied to the CPU, its kernel
- * runs there, and the results are copied back. Like Paddle's data transform: operands read by shape alone are
- * never copied; operands that are the same tensor share a buffer; for an in-place op, the written buffer is copied
- * back to the target's elements only; the CPU copies are freed before any later issued work runs.
+ * An op on GPU tensors that the CPU computes: the operands whose data it reads are copied to the CPU, its kernel runs
+ * there, and the results are copied back. Like Paddle's data transform. Operands whose shape alone is read are never
+ * copied, and operands that are the same tensor share a buffer. For an in-place op, the written buffer is copied back
+ * to the target's elements only. CPU copies are freed before any later issued work runs.
  */
 export class HostOp<H extends CheckedHandle = BufferHandle> {
   readonly #op: KernelOp;
@@ -62,8 +62,8 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
   }
 
   /**
-   * Strided operands are packed on the GPU before reading, and strided results unpacked there. So are results
-   * whose elements share words, because JavaScript writes whole words.
+   * Strided operands are packed on the GPU before reading, and strided results unpacked there. Results whose elements
+   * share words are unpacked, too, because JavaScript writes whole words.
    */
   scratchBytes(): number {
     const read = this.#inputs.filter((_, i) => this.#isRead(i));

@@ -17,7 +17,7 @@ export interface GpuOptions {
    * where they are better. WebGL2 can't run those.
    */
   readonly kernels?: 'all' | 'gpu.js';
-  /** Whether kernels use the adapter's subgroups. For comparisons; the results are the same. */
+  /** Whether kernels use the adapter's subgroups, for comparisons. The results are the same. */
   readonly subgroups?: boolean;
   /** WebGPU by default; WebGL2 in pages without a WebGPU adapter. */
   readonly api?: GpuApi;
@@ -25,7 +25,7 @@ export interface GpuOptions {
   readonly kernelCapacity?: number;
 }
 
-/** `GpuOptions` with defaults filled in. */
+/** `GpuOptions` with defaults. */
 export interface OpenDeviceOptions {
   readonly allowSoftware: boolean;
   readonly kernelCapacity: number;
@@ -36,7 +36,7 @@ export interface OpenDeviceOptions {
 }
 
 let opened: Promise<GpuDevice> | null = null;
-/** gpu.js supports one device at a time: the last one is closed before the next one opens. */
+/** gpu.js supports one device at a time, so the last device is closed before the next one opens. */
 let closing: Promise<void> = Promise.resolve();
 
 /**
@@ -88,7 +88,7 @@ async function open(options: GpuOptions): Promise<GpuDevice> {
   return device;
 }
 
-/** Returns WebGPU, unless this is a page without a WebGPU adapter where WebGL2 supports the request. */
+/** Returns WebGPU, unless this is a page without a WebGPU adapter and WebGL2 supports the request. */
 async function apiHere({ kernels }: GpuOptions): Promise<GpuApi> {
   if (kernels === 'all') return 'webgpu';
   const { hasWebGl } = await import('./webgl/context.ts');

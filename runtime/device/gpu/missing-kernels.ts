@@ -6,7 +6,7 @@ import { formatSpec, type TensorMeta } from '../tensor-meta.ts';
 /** The handling of ops without a GPU kernel: computed by the CPU, or rejected. */
 export type MissingKernelPolicy = 'cpu' | 'error';
 
-/** Tracks ops without a kernel. Never silent, because each launch waits for the GPU and copies twice. */
+/** Tracks ops without a kernel. Always warns, because each launch waits for the GPU and copies twice. */
 export class MissingKernels {
   readonly #policy: MissingKernelPolicy;
   readonly #launches = new Map<string, number>();

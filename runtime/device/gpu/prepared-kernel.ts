@@ -23,7 +23,7 @@ interface Variant {
 export interface Prepared<H extends CheckedHandle = BufferHandle> {
   /** Bytes that a launch allocates and frees if no operands overlap. */
   readonly scratchBytes: number;
-  /** Starts the builds in parallel, so that a static program's kernels are ready sooner. */
+  /** Starts all builds in parallel, so that a static program's kernels are ready sooner. */
   build(inPlace: boolean, attrs: Attrs): void;
   bind(attrs: Attrs): Launch;
   /** Launches on buffers that are already located. */

@@ -17,7 +17,7 @@ const chunkBytes = 1 << 20;
 
 const noRead = 'meta: no data to read';
 
-/** Whether the error is that of a read without a provided value. */
+/** Whether the error was thrown by a read without a provided value. */
 export function isMetaRead(error: unknown): boolean {
   return error instanceof DeviceError && error.message.startsWith(noRead);
 }
@@ -36,7 +36,7 @@ class MetaDevice implements Device {
   readonly name = 'meta';
   readonly kind = 'meta';
   readonly allocator: BestFitAllocator;
-  /** Properties of the CPU, whose memory it counts. */
+  /** The CPU's properties, because this device counts the CPU's memory. */
   readonly sumsInBlocks = true;
   readonly typedElements = true;
   readonly overwritesOperands = true;
@@ -101,8 +101,8 @@ export const meta: MetaDevice = new MetaDevice();
 registerDevice(meta);
 
 /**
- * Runs `body` with reads of single elements on `meta` returning these numbers, in order, because the device
- * computes none and decisions depend on them. Throws DeviceError if there are too few.
+ * Runs `body` with reads of single elements on `meta` returning these numbers, in order: the device computes no
+ * numbers, but decisions may depend on them. Throws DeviceError if there are too few.
  */
 export function withMetaReads<T>(answers: Iterable<number | boolean>, body: () => T): T {
   expectFunction('withMetaReads', body);

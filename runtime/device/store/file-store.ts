@@ -43,7 +43,7 @@ export class FileShelf implements Shelf {
     });
   }
 
-  /** No other process can open the file, and the system frees it with this process, however that ends. */
+  /** No other process can open the file, and the system frees it when this process ends, even by a crash. */
   #open(folder: string, join: (...parts: string[]) => string): number {
     try {
       const within = this.#fs.mkdtempSync(join(folder, 'tostatic-'));

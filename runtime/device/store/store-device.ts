@@ -32,7 +32,7 @@ interface Stored {
   landing: Promise<void> | null;
 }
 
-/** Assigns numbers instead of memory: plans count no bytes of a store; its counter counts its contents. */
+/** Assigns numbers instead of memory. Plans count no bytes for a store; its counter counts its contents. */
 class StoreAllocator implements Allocator {
   readonly counter: MemoryCounter;
   readonly stored = new Map<number, Stored>();
@@ -61,8 +61,8 @@ class StoreAllocator implements Allocator {
 }
 
 /**
- * Stores values of other devices outside their memory, and computes nothing. A value from a GPU leaves it in order
- * with all previously issued work; it can be read back once it has arrived, which takes an `await`.
+ * Stores values of other devices outside their memory, and computes nothing. A value leaves the GPU in order with all
+ * previously issued work, and can be read back once it has arrived, which takes an `await`.
  */
 export class StoreDevice implements Device {
   readonly name: string;

@@ -4,8 +4,8 @@ import { downloaded } from '../downloads.ts';
 import type { TensorMeta } from '../tensor-meta.ts';
 
 /**
- * Copies a tensor to another device synchronously. Throws DeviceError where its device can only be read asynchronously,
- * unless the data has been downloaded before; a device that counts only gets nothing.
+ * Copies a tensor to another device synchronously. Throws DeviceError if its device can only be read asynchronously,
+ * unless the data was downloaded before. A counting device receives nothing.
  */
 export function transferLaunch(from: TensorMeta, to: TensorMeta): Launch {
   const isPlaced = to.device.kind !== 'meta';

@@ -50,7 +50,7 @@ function cofactorsOf(lu: Float64Array, n: number, out: Float64Array): void {
   }
 }
 
-/** Returns the index of the largest number in the rows and columns from k on, or of a NaN. */
+/** Returns the index of the largest magnitude in the rows and columns from k on, or of a NaN. */
 function largest(lu: Float64Array, n: number, k: number): number {
   let best = k * n + k;
   for (let i = k; i < n; i++) {

@@ -73,7 +73,7 @@ function exchangeRows(matrix: Float64Array, n: number, a: number, b: number): vo
   }
 }
 
-/** The number of columns that are eliminated before the rest of the matrix is updated, once for all of them. */
+/** The number of columns that are eliminated before the rest of the matrix is updated for all of them together. */
 const panel = 4;
 
 /** Moves the largest entry of column k to its diagonal. Returns false if all are 0. */
@@ -81,7 +81,7 @@ function choosePivot(factors: Factors, k: number): boolean {
   const { n, lu, rows } = factors;
   let best = k;
   for (let i = k + 1; i < n; i++) {
-    // A NaN is kept: it is not a missing pivot.
+    // A NaN becomes the pivot: it doesn't count as a missing one.
     if (!(Math.abs(lu[i * n + k]!) <= Math.abs(lu[best * n + k]!))) best = i;
   }
   if (lu[best * n + k] === 0) return false;
@@ -126,7 +126,7 @@ function load(factors: Factors, data: ArrayLike<number>, from: number): void {
   eliminate(factors);
 }
 
-/** Solves for `columns` right-hand sides together, given in the order of the factors' rows; in place. */
+/** Solves for `columns` right-hand sides together, in place; their rows are in the order of the factors. */
 function substitute({ n, lu }: Factors, right: Float64Array, columns: number): void {
   for (let i = 1; i < n; i++) subtractRows(right, columns, i, lu, i * n, 0, i);
   for (let i = n - 1; i >= 0; i--) {
@@ -137,8 +137,8 @@ function substitute({ n, lu }: Factors, right: Float64Array, columns: number): v
 }
 
 /**
- * Subtracts the rows `low` to `high` of `right`, each times its entry of `factors`, from row `to`, one after the
- * other; rows whose entry is 0 are left out. `start` is the first column.
+ * Subtracts the rows `low` to `high` of `right`, each times its entry of `factors`, from row `to`, one after the other;
+ * skips rows whose entry is 0. `start` is the first column.
  */
 export function subtractRows(
   right: Float64Array,
@@ -151,7 +151,7 @@ export function subtractRows(
   start = 0,
 ): void {
   let k = low;
-  // Four at a time: an element is loaded and stored once, and rounded as often as before.
+  // Four rows at a time: each element is loaded and stored once, but rounded after each row.
   for (; k + 4 <= high; k += 4) {
     const [f0, f1] = [factors[row + k]!, factors[row + k + 1]!];
     const [f2, f3] = [factors[row + k + 2]!, factors[row + k + 3]!];

@@ -13,7 +13,7 @@ function commonDivisor(x: number, y: number): number {
 
 type Pair = (x: number, y: number, bits: number) => number;
 
-/** Shifts by less than 0, or by all bits or more, give what shifts by one bit after the other would. */
+/** Shifting by a negative number, or by all bits or more, is equivalent to shifting bit by bit. */
 const functions: Readonly<Record<string, Pair>> = {
   and: (x, y) => x & y,
   or: (x, y) => x | y,

@@ -7,7 +7,7 @@ import {
   type RealView,
 } from '../core/host-kernels.ts';
 
-/** Samples with the label −100 don't count. */
+/** Ignores samples with the label −100. */
 export const lossMethods = hostMethods({
   /** The label of a sample; null if the sample doesn't count. */
   labelAt(at: number, classes: number): number | null {

@@ -5,8 +5,9 @@ import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
 /**
- * Replaces column k from row k on by that of R, with the reflection that does it: its vector, 1 in row k, below the
- * diagonal, and its factor. Signs are LAPACK's: a diagonal entry of R has the sign that the column's first one had not.
+ * Replaces column k from row k on by that of R and, below the diagonal, the vector of its reflection, whose entry in
+ * row k is 1. Returns the reflection's factor. As in LAPACK, the diagonal entry of R has the opposite sign of the
+ * column's first entry.
  */
 function reflectColumn(a: Float64Array, m: number, n: number, k: number): number {
   let tail = 0;
@@ -20,7 +21,7 @@ function reflectColumn(a: Float64Array, m: number, n: number, k: number): number
   return (beta - head) / beta;
 }
 
-/** Applies reflection k of `a` to columns from `first` on of a matrix with as many rows. */
+/** Applies reflection k of `a` to the columns from `first` on of a matrix with the same number of rows. */
 function applyReflection(
   a: Float64Array,
   n: number,

@@ -21,8 +21,8 @@ import { indexOf } from '../core/kernel.ts';
 import { collapse, walk } from '../core/loops.ts';
 
 /**
- * Scalar functions as nested closures: slow and simple. They are the oracle of the generated kernels, and run
- * without WebAssembly SIMD. Each float32 node is rounded separately; float64 is JavaScript's own arithmetic.
+ * Scalar functions as nested closures: slow but simple. They are the oracle of the generated kernels and the fallback
+ * without WebAssembly SIMD. Each float32 node is rounded separately; float64 is JavaScript's arithmetic.
  */
 
 /** The current element of one operand. */

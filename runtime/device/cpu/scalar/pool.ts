@@ -9,7 +9,7 @@ export interface Windows {
   readonly step: number;
 }
 
-/** Windows are clipped to the plane, so that padding is never selected. */
+/** Clips windows to the plane, so that padding is never selected. */
 export function sliding(size: number, count: number, attrs: Attrs, dim: number): Windows {
   const [kernel, stride] = [pairAttr(attrs, 'kernel')[dim]!, pairAttr(attrs, 'stride')[dim]!];
   const [padding, step] = [pairAttr(attrs, 'padding')[dim]!, pairAttr(attrs, 'dilation')[dim]!];
@@ -22,7 +22,7 @@ export function sliding(size: number, count: number, attrs: Attrs, dim: number):
   };
 }
 
-/** Splits a size into parts that are as equal as integers allow. */
+/** Splits a size into parts of nearly equal sizes. */
 export function equalParts(size: number, count: number): Windows {
   const parts = Array.from({ length: count }, (_, i) => i);
   return {

@@ -73,7 +73,7 @@ export const extremeMethods = hostMethods({
     const [size, step, outer] = sizes as [number, number, number];
     const places = this.i32;
     let out = to!;
-    // The numbers of the loops are local: with captured ones they would take longer.
+    // The loops' numbers are local, because captured ones are slower.
     for (let o = 0; o < outer; o++) {
       for (let i = 0; i < step; i++) {
         const first = from! + o * size * step + i;

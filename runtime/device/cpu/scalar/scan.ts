@@ -30,7 +30,7 @@ export const scanMethods = hostMethods({
     );
   },
 
-  /** A method of its own, since numbers that a closure captures make the loop slower. */
+  /** A separate method, because numbers captured by a closure would make the loop slower. */
   sumRow(
     data: Elements,
     from: number,

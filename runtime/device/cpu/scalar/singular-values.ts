@@ -46,7 +46,7 @@ function turn(a: Float64Array, b: Float64Array, c: number, s: number): void {
   }
 }
 
-/** Columns of an orthogonal and of a square orthogonal matrix, and the numbers that scale the first ones. */
+/** A decomposition `columns` · diag(`values`) · `turns`ᵀ, whose `turns` are a square orthogonal matrix. */
 interface Decomposition {
   /** Orthonormal where the value isn't 0. */
   readonly columns: readonly Float64Array[];
@@ -106,14 +106,17 @@ export const nuclearNorm: KernelFactory = ([x], [sums, slope]) => {
   };
 };
 
-/** Makes column c orthonormal to the columns before it in `order`: the unit vector that is left the longest. */
+/**
+ * Makes column c a unit vector orthogonal to the columns before it in `order`: the coordinate vector with the longest
+ * remainder.
+ */
 function complete(columns: readonly Float64Array[], before: readonly number[], c: number): void {
   const column = columns[c]!;
   let [best, longest] = [column, -1];
   for (let unit = 0; unit < column.length && longest < 0.5; unit++) {
     const own = new Float64Array(column.length);
     own[unit] = 1;
-    // Twice, as the first time leaves errors in proportion to what it takes away.
+    // Twice, because the errors of the first pass are proportional to what it subtracts.
     for (let pass = 0; pass < 2; pass++) {
       for (const other of before) {
         const part = product(own, columns[other]!);
@@ -148,7 +151,7 @@ export const singularVectors: KernelFactory = ([x], [out]) => {
       }
       const { columns, turns, values } = decompose(data, from, m, n);
       const order = [...values.keys()].sort((a, b) => values[b]! - values[a]!);
-      // What rounding has left of a column is no direction.
+      // A column that consists of rounding errors has no direction.
       const least = values[order[0]!]! * Number.EPSILON * rows;
       order.forEach((c, j) => {
         if (!(values[c]! > least)) complete(columns, order.slice(0, j), c);

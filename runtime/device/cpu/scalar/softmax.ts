@@ -2,7 +2,7 @@ import { sizeOf } from '../../../spec/shape.ts';
 import { hostKernel, hostMethods, type Numbers, type RealView } from '../core/host-kernels.ts';
 
 export const softmaxMethods = hostMethods({
-  /** Operands of one shape, row by row along the last dimension; the last one is the result. */
+  /** Operands of one shape, row by row along the last dimension; the last operand is the result. */
   softmaxRows(
     view: RealView,
     [from, to]: Numbers,

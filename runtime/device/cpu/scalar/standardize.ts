@@ -4,8 +4,8 @@ import type { TensorMeta } from '../../tensor-meta.ts';
 import { hostKernel, hostMethods, type Numbers, type RealView } from '../core/host-kernels.ts';
 
 /**
- * A contiguous tensor as groups of elements with one mean each: [outer, groups, length], where a group is all
- * elements with the same middle index. Each weight covers `run` adjacent elements, one group after another.
+ * A contiguous tensor [outer, groups, length], whose elements with the same middle index are a group with one mean.
+ * Each weight covers `run` adjacent elements, one group after another.
  */
 export interface Groups {
   readonly outer: number;
@@ -37,8 +37,8 @@ function sizesOf(attrs: Attrs, weight: TensorMeta | undefined): Numbers {
 }
 
 /**
- * Sums are in double precision: one pass for the mean, one for the squared deviations. Both statistics are rounded
- * to their dtype before anything is computed from them, so that kernels given the statistics get the same results.
+ * Sums are in double precision: one pass for the mean, one for the squared deviations. Both statistics are rounded to
+ * their dtype before use, so that kernels that receive the statistics compute the same results.
  */
 export const standardizeMethods = hostMethods({
   standardizeGroups(

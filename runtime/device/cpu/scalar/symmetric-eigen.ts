@@ -95,7 +95,10 @@ function accumulate(v: Rows, d: Float64Array, e: Float64Array): void {
   e[0] = 0;
 }
 
-/** Diagonalizes a tridiagonal matrix by implicit QL steps (tql2 of EISPACK), turning the columns of `v` along. */
+/**
+ * Diagonalizes a tridiagonal matrix by implicit QL steps (tql2 of EISPACK), applying the rotations to the columns of
+ * `v`.
+ */
 function diagonalize(v: Rows, d: Float64Array, e: Float64Array): void {
   const n = d.length;
   e.copyWithin(0, 1);
@@ -115,7 +118,7 @@ function diagonalize(v: Rows, d: Float64Array, e: Float64Array): void {
   }
 }
 
-/** One QL step on rows l to m, with the shift that it returns subtracted from the diagonal. */
+/** Performs one QL step on rows l to m. Returns the shift that it subtracted from the diagonal. */
 function shiftedStep(v: Rows, d: Float64Array, e: Float64Array, l: number, m: number): number {
   const first = d[l]!;
   const half = (d[l + 1]! - first) / (2 * e[l]!);

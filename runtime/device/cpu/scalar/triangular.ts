@@ -37,8 +37,8 @@ function notPositive(x: TensorMeta, which: number, column: number): never {
 }
 
 /**
- * Subtracts from the four entries of row i from column j on the products of earlier columns, in their order. Four
- * sums are in flight instead of one, which waits for each of its terms.
+ * Subtracts the products of earlier columns, in order, from the four entries of row i that start at column j. Four sums
+ * in flight hide the latency of a single one.
  */
 function subtractProducts(factor: Float64Array, n: number, i: number, j: number): void {
   const [own, at] = [i * n, i * n + j];
@@ -70,7 +70,7 @@ export const cholesky = ofMatrices((n, [x]) => {
           let rest = factor[i * n + j]!;
           for (let k = isWhole ? first : 0; k < j; k++)
             rest -= factor[i * n + k]! * factor[j * n + k]!;
-          // Also if it is NaN.
+          // Written so that NaN fails, too.
           if (i === j && !(rest > 0)) notPositive(x!, m, i);
           factor[i * n + j] = i === j ? Math.sqrt(rest) : rest / factor[j * n + j]!;
         }

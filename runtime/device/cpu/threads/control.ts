@@ -28,7 +28,7 @@ export const words = {
 
 export const partBits = 12;
 export const partMask = 2 ** partBits - 1;
-/** In place of the next part's number: there is no job. */
+/** In place of the next part's number, says that there is no job. */
 export const closed = partMask;
 
 export const mostParts = 1024;

@@ -3,8 +3,8 @@ import { mostParts } from './control.ts';
 import { pool } from './pool.ts';
 
 /**
- * The parts of a job, of which callers write the arguments where threads read them. A kernel's launches share one
- * object, so that they allocate nothing.
+ * The parts of a job. Callers write their arguments where threads read them. A kernel's launches share one object, so
+ * that they allocate nothing.
  */
 export class Parts {
   readonly #kernel: Kernel;
@@ -18,7 +18,7 @@ export class Parts {
     this.#most = most;
   }
 
-  /** Adds a part and returns its number; parts that leave no room for another one are run before. */
+  /** Adds a part and returns its number; first runs the existing parts if there is no room for another. */
   next(): number {
     if (this.#count === this.#most) this.run();
     return this.#count++;
@@ -29,13 +29,16 @@ export class Parts {
     return this.next() * this.#arity;
   }
 
-  /** Calls the kernel, or adds a part, with these arguments. The list isn't kept. */
+  /** Calls the kernel, or adds a part, with these arguments. Doesn't retain the list. */
   call(args: readonly number[], isShared: boolean): void {
     if (isShared) pool.numbers.set(args, this.nextAt());
     else this.#kernel(...args);
   }
 
-  /** Runs the parts, if there are any. Without them, even if that fails: the next launch must not run them again. */
+  /**
+   * Runs and removes the parts, if any. Removes them even if running fails, so that the next launch doesn't run them
+   * again.
+   */
   run(): void {
     const count = this.#count;
     this.#count = 0;

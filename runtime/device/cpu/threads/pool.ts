@@ -7,18 +7,17 @@ import { startThread } from './worker.ts';
 
 /** The minimum work, in single-thread nanoseconds, that is shared: waking the other threads takes about as long. */
 const leastWork = 40_000;
-/** The minimum work that is shared while the other threads are awake, as they are shortly after a kernel. */
+/** The minimum work that is shared while the other threads are awake, that is, shortly after a kernel. */
 const leastWorkAwake = 12_000;
 
-/** Threads start once this much work has accumulated for them: a short script starts none. */
+/** Threads start once this much work has accumulated, so that a short script starts none. */
 const startAfter = 20_000_000;
 
 const noNumbers = new Float64Array(0);
 
 /**
- * Decides what several threads compute. Kernels split their work into parts independently of the number of
- * threads, or where no sum depends on it, so results don't depend on the default, on `threads`, or on which threads
- * are awake.
+ * Decides what several threads compute. Kernels split their work independently of the number of threads, or only where
+ * no sum depends on it, so results don't depend on the number of threads or on which of them are awake.
  */
 export class ThreadPool {
   readonly #options: TeamOptions;
@@ -53,7 +52,7 @@ export class ThreadPool {
     return this.#team?.numbers ?? noNumbers;
   }
 
-  /** Whether a kernel that takes `work` nanoseconds alone is shared: its parts then go to `run`. */
+  /** Whether a kernel that takes `work` nanoseconds on one thread is shared; its parts are then passed to `run`. */
   shares(work: number): boolean {
     if (work < leastWorkAwake || this.threads === 1) return false;
     if (work < leastWork) return this.#team?.isAwake ?? false;
@@ -63,14 +62,14 @@ export class ThreadPool {
     return false;
   }
 
-  /** Starts missing threads. If threads are not allowed, one thread computes from now on. */
+  /** Starts missing threads. If threads are forbidden, one thread computes from now on. */
   start(): void {
     if (this.threads === 1 && !this.#team) return;
     this.#team ??= new Team(this.#options);
     try {
       this.#team.resize(this.threads);
     } catch {
-      // Forbidden by Node's permissions or a page's policy.
+      // Node's permissions or a page's policy forbids threads.
       this.end();
     }
   }

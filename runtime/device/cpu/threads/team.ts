@@ -20,7 +20,7 @@ export interface TeamOptions {
   /** Milliseconds after which an unfinished part is considered lost. */
   readonly patience: number;
   readonly start: typeof startThread;
-  /** Called when a thread ended by itself. */
+  /** Called when a thread has ended unexpectedly. */
   readonly ended: (thread: number, cause: unknown) => void;
 }
 
@@ -43,7 +43,7 @@ export class Team {
   readonly #handles = new Map<number, ThreadHandle>();
   readonly #options: TeamOptions;
   readonly #list: number[] = [];
-  /** Indices of kernels among those that all threads have; null for a kernel that other threads can't call. */
+  /** Indices of kernels in the list that all threads have; null for a kernel that other threads can't call. */
   readonly #ids = new Map<Kernel, number | null>();
   #codeEnd = codeAt;
   #kernels = 0;
@@ -99,7 +99,7 @@ export class Team {
       for (let part = 0; part < parts; part++) this.#call(kernel, part, arity);
       return;
     }
-    // Closed while it changes, so that a thread that saw the last job can't take a part of this one.
+    // Closed while the job changes, so that a thread that saw the last job can't take a part of this one.
     Atomics.store(list, words.claim, closed);
     list[words.kernel] = id;
     list[words.parts] = parts;

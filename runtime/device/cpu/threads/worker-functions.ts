@@ -2,9 +2,9 @@ import { numerics } from '../../../numerics/math.ts';
 import { errorFunction } from '../core/double-functions.ts';
 
 /**
- * Functions that generated kernels call when WebAssembly has no instruction, as text for the pool's threads, which
- * load none of our modules (`imported.ts` and `double-functions.ts` contain them for the thread that runs the
- * program). A kernel that calls anything else runs only on that thread.
+ * Functions that generated kernels call where WebAssembly has no instruction, as text for the pool's threads, which
+ * load none of our modules (`imported.ts` and `double-functions.ts` define them for the program's own thread). A kernel
+ * that calls other functions runs only on the program's thread.
  */
 
 const mathNames = [

@@ -15,9 +15,9 @@ export interface ThreadStart {
 const spinMs = 0.2;
 
 /**
- * The program of one thread of the pool: it takes parts of the current job, then spins for a while, because the
- * next kernel of a program usually follows immediately, then sleeps. As text, so that it needs no file that
- * bundlers and pages would have to find. `start` is a ThreadStart.
+ * The program of a pool thread: it takes parts of the current job, spins for `spinMs`, because a program's next kernel
+ * usually follows immediately, then sleeps. It is text, so that bundlers and pages don't have to find a file. `start`
+ * is a ThreadStart.
  */
 const main = `
 const compute = ({ control, memory, thread, base }) => {

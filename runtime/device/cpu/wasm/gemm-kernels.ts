@@ -19,9 +19,9 @@ import { vectorProduct } from './vector-product.ts';
 const largeTilesFrom = 13;
 
 /**
- * 4 × 8 with one step of k per iteration: larger tiles spill the 15 vector registers of engines that hoist all
- * loads of a loop body. Elsewhere 6 × 8, where multiply-add is one instruction, and 6 × 16 with registers of 8
- * numbers. No sum depends on it.
+ * 4 × 8 with one step of k per iteration: larger tiles spill the 15 vector registers of engines that hoist all loads of
+ * a loop body. Other engines use 6 × 8 if multiply-add is one instruction, and 6 × 16 if registers have 8 numbers. No
+ * sum depends on it.
  */
 export const tileRows = lazily((): number => {
   const version = Number.parseInt(globalThis.process?.versions?.v8 ?? '0', 10);
@@ -29,10 +29,13 @@ export const tileRows = lazily((): number => {
 });
 export const tileColumns = lazily((): number => (wideVectors.areUsed ? 16 : 8));
 
-/** With so few rows, b is read unpacked: packing it takes longer than the product. */
+/** With at most this many rows, b is read unpacked: packing it takes longer than the product. */
 const mostUnpackedRows = 16;
 
-/** How the sum is combined with c: stored, added to it, or started from it. Only `startFrom` rounds like one longer sum. */
+/**
+ * How the sum is combined with c: it replaces c, is added to c, or starts from c. Only `startFrom` rounds like one
+ * longer sum.
+ */
 export const onto = { store: 0, add: 1, startFrom: 2 } as const;
 
 /**
@@ -41,7 +44,10 @@ export const onto = { store: 0, add: 1, startFrom: 2 } as const;
  */
 export const multiplyPanels = (f: FunctionBuilder): void => multiply(f, true);
 
-/** (aPanels, b, c, m, n, k, cRowBytes, onto, bRowBytes): the same with b unpacked, in whole tiles of columns. */
+/**
+ * (aPanels, b, c, m, n, k, cRowBytes, onto, bRowBytes): like `multiplyPanels` with b unpacked, in whole tiles of
+ * columns.
+ */
 const multiplyUnpacked = (f: FunctionBuilder): void => multiply(f, false);
 
 function multiply(f: FunctionBuilder, isPacked: boolean): void {
@@ -181,7 +187,7 @@ function product(f: FunctionBuilder): void {
   f.while(op('i32.gt_s', get(n), i32(0)), () => {
     f.set(columns, smaller(n, blockN));
     f.set(p, i32(0));
-    // An empty sum still writes zeros: one block even if k is 0.
+    // There is one block even if k is 0, because an empty sum still writes zeros.
     f.set(more, i32(1));
     f.while(get(more), () => {
       f.set(inBlock, op('i32.and', op('i32.add', get(start), get(p)), i32(blockK - 1)));

@@ -3,7 +3,7 @@ import { type FunctionBuilder, get, type Local } from './assembler/function-buil
 import { onto, tileColumns } from './gemm-kernels.ts';
 import { isMore, placeRows, sumRows } from './row-sums.ts';
 
-/** The maximum number of columns of a narrow product; with more, packed rows are reused often enough. */
+/** The maximum number of columns of a narrow product; with more, packing the rows pays off. */
 export const narrowColumns = 4;
 
 /**

@@ -5,8 +5,8 @@ import { count } from './product-counts.ts';
 import { transposeFour } from './transpose-kernel.ts';
 
 /**
- * The packers of a matrix product. They take any strides, or tables of offsets, so that transposes and convolution
- * patches are never materialized.
+ * The packers of a matrix product. They accept any strides, or tables of offsets, so transposes and convolution patches
+ * are never materialized.
  */
 
 const address = (base: Local, offset: Code): Code => op('i32.add', get(base), offset);
@@ -86,7 +86,7 @@ function forEachGroup(
 ): void {
   const place = f.local('i32');
   f.while(op('i32.gt_s', get(lanes), i32(0)), () => {
-    // The last group first, so that what it writes past the panel's lanes is then overwritten.
+    // The last group comes first: elements that it writes past the panel's lanes are then overwritten.
     for (let first = Math.ceil(width / 4) * 4 - 4; first >= 0; first -= 4) {
       f.set(place, op('i32.add', get(to), i32(first * 4)));
       body(first, place);
@@ -147,8 +147,8 @@ export function packStrided(width: number) {
 }
 
 /**
- * Packs panels of adjacent lanes, as many together as a cache line has: rows may be so far apart that few stay in
- * the cache, and each would be reread for the next panel.
+ * Packs panels of adjacent lanes, a cache line of lanes at a time: rows may be so far apart that few stay in the cache,
+ * and each would be reread for the next panel.
  */
 function packLines(
   f: FunctionBuilder,

@@ -3,7 +3,7 @@ import { type Code, i32, i32x4, load, op, scratch, store } from './assembler/cod
 import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
 import { compileWhenRead, lazily } from './assembler/module-builder.ts';
 
-/** Products of float64 and int32 matrices, whose sums run through the inner dimension one by one. */
+/** Products of float64 and int32 matrices, whose sums add the terms one by one. */
 
 const instructions = {
   float64: {
@@ -96,7 +96,7 @@ function plainProduct(dtype: PlainProductDType) {
       });
       f.if(op('i32.eqz', get(whole)), copyEdge);
     };
-    /** Copies the part of the scratch tile inside c. */
+    /** Copies the part of the scratch tile that lies inside c. */
     const copyEdge = (): void => {
       f.set(target, scratch(tileAt));
       f.set(step, get(cAt));

@@ -135,7 +135,7 @@ class PointwiseWriter {
         if (cursor.walk === 'fixed') continue;
         elements.loadOne(cursor);
       }
-      // The same vector code on copies of one element, so that tails have the same bits.
+      // Tails run the same vector code, on copies of one element, so that they get the same bits.
       elements.storeLane(this.#cursors[0]!, this.#compute(this.#cursors), 0);
       for (const cursor of this.#cursors) elements.advance(cursor, 1);
     });
@@ -150,7 +150,7 @@ class PointwiseWriter {
       for (const cursors of vectors) {
         for (const cursor of cursors.slice(1)) elements.loadVector(cursor);
       }
-      // Stores come last, because an engine joins none across a load.
+      // Stores come last, because engines don't join stores across a load.
       const results = vectors.map((cursors) => this.#compute(cursors));
       for (const [i, [out]] of vectors.entries()) elements.storeVector(out!, results[i]!);
       for (const cursor of this.#cursors) elements.advance(cursor, count);

@@ -118,7 +118,7 @@ function maxPool(f: FunctionBuilder, kind: Places): void {
   });
 }
 
-/** (dy, indices, dx, planes, outPlane, planeBytes): adds every dy to the selected element. */
+/** (dy, indices, dx, planes, outPlane, planeBytes): adds each element of dy to the selected element. */
 function maxPoolGrad(f: FunctionBuilder): void {
   const [dy, indices, dx, planes, outPlane, planeBytes] = f.params(6);
   const left = f.local('i32');
@@ -138,9 +138,9 @@ function maxPoolGrad(f: FunctionBuilder): void {
 }
 
 /**
- * (dy, codes, dx, planes, outHeight, outWidth, planeBytes, first, lineBytes, windowBytes): the same from positions
- * in the windows. A plane's first window starts `first` bytes after the plane's start (before it, with padding),
- * and the next ones `windowBytes` further, or `lineBytes` in the next line.
+ * (dy, codes, dx, planes, outHeight, outWidth, planeBytes, first, lineBytes, windowBytes): like `maxPoolGrad`, with
+ * positions in the windows. A plane's first window starts `first` bytes after the plane's start (before it, with
+ * padding), and the next ones `windowBytes` further, or `lineBytes` in the next line.
  */
 function maxPoolCodedGrad(f: FunctionBuilder): void {
   const [dy, codes, dx, planes, outHeight, outWidth, planeBytes, first, lineBytes, windowBytes] =

@@ -95,8 +95,8 @@ const reducerOf = (type: NumberType, fold: readonly [FoldOp, number]): Reducer =
   type === 'i32' ? intReducer(fold) : floatReducer(type, fold);
 
 /**
- * Each accumulator takes this many elements; the same number of its results is summed separately before joining
- * the total. So a sum of a million equal numbers is off by 1e-6, not by 1e-3.
+ * Each accumulator sums this many elements; the same number of its results is summed separately before being added to
+ * the total. So the error of a sum of a million equal numbers is 1e-6, not 1e-3.
  */
 const chunk = sumBlock;
 
@@ -133,7 +133,7 @@ function reduceMatrix(reducer: Reducer) {
   };
 }
 
-/** Splits `left` into chunks of up to `size`: `body` gets a counter that it must count down to 0. */
+/** Splits `left` into chunks of up to `size`; `body` must count the counter that it receives down to 0. */
 function forEachChunk(
   f: FunctionBuilder,
   left: Local,
@@ -168,7 +168,7 @@ function byLevels(
   });
 }
 
-/** Columns are adjacent: four vectors of partial results run along each row. */
+/** For adjacent columns: four vectors of partial results run along each row. */
 function alongColumns(f: FunctionBuilder, reducer: Reducer, p: Params): void {
   const parts = f.locals('v128', 4);
   const middle = f.local('v128');
@@ -218,7 +218,7 @@ function finishRow(f: FunctionBuilder, reducer: Reducer, p: Params, total: Local
   f.add(p.from, get(p.rowStep));
 }
 
-/** Rows are adjacent: `count` vectors of rows go down the columns together. */
+/** For adjacent rows: `count` vectors of rows run over the columns together. */
 function severalRows(f: FunctionBuilder, reducer: Reducer, p: Params, count: number): void {
   const indices = Array.from({ length: count }, (_, i) => i);
   const totals = indices.map(() => f.local('v128'));
@@ -263,7 +263,7 @@ function severalRows(f: FunctionBuilder, reducer: Reducer, p: Params, count: num
   });
 }
 
-/** Any strides. */
+/** For any strides. */
 function oneByOne(f: FunctionBuilder, reducer: Reducer, p: Params): void {
   const total = f.local(reducer.type);
   const middle = f.local(reducer.type);
@@ -321,12 +321,12 @@ function kernelsOf(type: NumberType) {
 /** The number of adjacent elements processed in vectors; the remainder is added separately. */
 const vectorStep = { float32: 16, float64: 8, int32: 16 } as const;
 
-/** Whether the kernel processes a row's columns in vectors, whose partial sums differ from those one by one. */
+/** Whether the kernel processes a row's columns in vectors, whose partial sums differ from one-by-one sums. */
 export function inVectors(dtype: ReducedDType, columns: number, step: number): boolean {
   return step === 1 && columns >= vectorStep[dtype];
 }
 
-/** Returns the pieces of a row whose totals the kernel adds: each may be passed separately. */
+/** Returns the pieces of a row whose totals the kernel adds, which may be passed separately. */
 export function rowPieces(
   dtype: ReducedDType,
   columns: number,

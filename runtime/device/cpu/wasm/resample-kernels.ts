@@ -12,7 +12,7 @@ import { compileWhenRead, lazily } from './assembler/module-builder.ts';
 export const tapBytes = 16;
 const weightAt = 8;
 
-/** Where an entry is read and written, the elements between entries, and a loop over the entry's taps. */
+/** Where an entry is read and written, the distance between entries, and a loop over the entry's taps. */
 interface Entry {
   readonly from: Local;
   readonly to: Local;

@@ -4,9 +4,9 @@ import { mulAdd } from './assembler/multiply-add.ts';
 import { transposeFour } from './transpose-kernel.ts';
 
 /**
- * Adds to `sums`, by groups of four `rows` and by columns, one entry after the other. A row's elements are
- * adjacent and transposed in registers; so are the columns of one entry, and the next entry is `step` bytes
- * further. `rows`, `columns` and `count` are consumed.
+ * Adds to `sums`, by groups of four `rows` and by columns, one entry after the other. A row's elements are adjacent and
+ * transposed in registers. The columns of an entry are adjacent, too, and the next entry is `step` bytes further.
+ * Changes `rows`, `columns` and `count`.
  */
 export function sumRows(
   f: FunctionBuilder,

@@ -9,7 +9,7 @@ interface Values {
 
 /**
  * Iterates over float32 elements at `reads`, four at a time, then one at a time in all lanes; `body` returns what to
- * store at `to`, if anything. The count and the addresses are consumed.
+ * store at `to`, if anything. Changes the count and the addresses.
  */
 export function along(
   f: FunctionBuilder,

@@ -61,7 +61,7 @@ class RowWriter {
     const max = f.local('v128', f32x4(Number.NEGATIVE_INFINITY));
     const from = f.local('i32', get(this.first));
     const left = f.local('i32', get(this.#length));
-    // Long rows have four independent maxima, since each comparison waits for the one before.
+    // Long rows have four independent maxima, because each comparison waits for the previous one.
     f.if(op('i32.ge_u', get(left), i32(48)), () => {
       const vectors = [max, ...[1, 2, 3].map(() => f.local('v128', get(max)))];
       f.countDown(left, 16, () => {

@@ -19,7 +19,7 @@ import { localIndex } from './assembler/module-builder.ts';
  * `longest` elements, and float64 over these sums.
  */
 
-/** float32 sums cover at most this many elements; those of longer runs are added in double precision. */
+/** float32 sums cover at most this many elements; longer runs add such sums in double precision. */
 const longest = 4096;
 
 /** The maximum number of weights whose gradient one call can compute. */
@@ -115,7 +115,7 @@ function nextWeight(f: FunctionBuilder, which: Local, weights: Local): void {
 
 /**
  * (x, out, stats, weight, bias, from, to, groups, outer, length, run, weights, step, each, centered, eps): groups
- * `from` to `to`. `step` elements share one weight, or with `each` have one of their own.
+ * `from` to `to`. `step` elements share one weight, or each has its own if `each`.
  */
 export function standardizeGroups(f: FunctionBuilder): void {
   standardized(f, false);

@@ -8,7 +8,7 @@ import { gpuKernels, isHostKernel, isRandomKernel } from './kernels.ts';
 import { attrsInSource, pointwisePlan } from './pointwise.ts';
 import { userKernelPlan } from './user-kernel.ts';
 
-/** Returns the attributes that are part of an op's kernels, other ones being arguments; null for all. */
+/** Returns the attributes that are part of an op's kernels, null for all; the others are arguments. */
 export function attrsOfKernel({ kernel }: KernelOp): readonly string[] | null {
   if (kernel.kind === 'pointwise') return attrsInSource(kernel.expr);
   if (isComposite(kernel)) return [];

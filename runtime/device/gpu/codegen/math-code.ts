@@ -16,7 +16,7 @@ export function numberCode(w: StageWriter, value: number): string {
 
 function literal(value: number): string {
   const text = Object.is(value, -0) ? '-0' : String(value);
-  // gpu.js gives a literal without a fraction the type that it infers for adjacent operands.
+  // For a literal without a fraction, gpu.js infers the type from adjacent operands.
   return /[.e]/.test(text) ? text : `${text}.0`;
 }
 
@@ -41,13 +41,13 @@ export const unaryCode: { readonly [F in UnaryFn]: (w: StageWriter, x: string) =
   },
   exp: (w, x) => {
     const y = w.let(`Math.exp(${x})`);
-    // Beyond these bounds float32 gives 0 and Infinity, but drivers saturate at the largest finite number.
+    // Beyond these bounds, float32 results are 0 and Infinity, but drivers saturate at the largest finite number.
     const upper = w.let(`(${x}>88.73?${w.infinity}:${y})`);
     const lower = w.let(`(${x}<-104.0?0.0:${upper})`);
     return `(${isNumber(x)}?${lower}:${x})`;
   },
   exp2: (w, x) => {
-    // Separately for the integer part and the rest: drivers multiply by ln 2, which rounds.
+    // The integer and fractional parts separately: drivers multiply by ln 2, which rounds.
     const upper = w.let(`(${x}>128.0?128.0:${x})`);
     const clamped = w.let(`(${upper}<-150.0?-150.0:${upper})`);
     const whole = w.let(`Math.floor(${clamped})`);
@@ -71,8 +71,8 @@ export const unaryCode: { readonly [F in UnaryFn]: (w: StageWriter, x: string) =
     return `(${x}>0.0?${y}:${atZero})`;
   },
   tanh: (w, x) => {
-    // Drivers overflow beyond about 44; in float32 the result is 1 from 9.01 on. Near 0 it is a polynomial (Cephes), as in
-    // wgsl/math-functions.ts: drivers leave no digits of small numbers, and no sign of -0.
+    // Drivers overflow beyond about 44; in float32 the result is 1 from 9.01 on. Near 0 it is a polynomial (Cephes), as
+    // in wgsl/math-functions.ts: drivers lose all digits of small numbers, and the sign of -0.
     const upper = w.let(`(${x}>15.0?15.0:${x})`);
     const clamped = w.let(`(${upper}<-15.0?-15.0:${upper})`);
     const z = w.let(`${x}*${x}`);
@@ -129,7 +129,7 @@ export const binaryCode: {
   },
 };
 
-/** Writes the integer division of the magnitudes, corrected by one step, because drivers may be off by one. */
+/** Writes the integer division of the magnitudes, corrected by one, because drivers may be off by one. */
 function division(w: StageWriter, x: string, y: string) {
   const [a, b] = [w.let(`Math.abs(${x})`), w.let(`Math.abs(${y})`)];
   const whole = w.let(`Math.floor(${a}/${b})`);

@@ -7,8 +7,8 @@ import { StageWriter } from './stage-writer.ts';
 const isNaNCode = (x: string) => `!(${x}>0.0||${x}<=0.0)`;
 
 /**
- * Sorts by rank: each value counts the values of its row that come before it, then each position searches the
- * value of its rank. Takes as many steps per element as the row is long; no value is moved twice.
+ * Sorts by rank: each value counts the values of its row that precede it, then each position searches for the value
+ * with its rank. Takes as many steps per element as the row has elements.
  */
 export const sort: NamedPlan = ([x], outs, attrs) => {
   const dim = attrs.dim as number;

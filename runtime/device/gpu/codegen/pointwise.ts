@@ -95,7 +95,7 @@ function readsWhereItWrites(strides: readonly number[], out: TensorMeta): boolea
   );
 }
 
-/** Converts a value to a stored integer or bool, which are float32 in memory. */
+/** Converts a value to an integer or bool as stored, in float32. */
 function storedAs(
   w: StageWriter,
   value: string,
@@ -168,7 +168,7 @@ class ExprWriter {
     }
   }
 
-  /** Drivers fold `x * 0` to 0 and `x + 0` to x, which is wrong for NaN and infinities, or for -0. */
+  /** Drivers fold `x * 0` to 0, which is wrong for NaN and infinities, and `x + 0` to x, which is wrong for -0. */
   #operand(expr: Expr): string {
     const isZero = expr.kind === 'const' && expr.value === 0;
     if (!isZero) return this.write(expr);
@@ -178,7 +178,7 @@ class ExprWriter {
   #select(expr: Extract<Expr, { kind: 'select' }>): string {
     const then = this.write(expr.then);
     const otherwise = this.write(expr.otherwise);
-    // Written this way round, because drivers evaluate `NaN != 0` as false.
+    // Compares with `===`, because drivers evaluate `NaN != 0` as false.
     return `(${this.write(expr.test)}===0.0?${otherwise}:${then})`;
   }
 

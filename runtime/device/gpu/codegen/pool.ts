@@ -31,7 +31,7 @@ function search(
   const w = new StageWriter();
   const image = w.array(input(0));
   coordinates(w, out.shape, ['n', 'c', 'oh', 'ow']);
-  // −1 means nothing seen yet, so that a window of −Infinity still gets an index.
+  // −1 means that no element was read yet, so that a window of −Infinity still gets an index.
   w.line('let place=-1.0;', `let best=-${w.infinity};`);
   w.loop(kernelH, (kh) => {
     const h = w.let(`oh*${strideH}+${kh}*${dilationH}-${padH}`);

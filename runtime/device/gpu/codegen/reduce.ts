@@ -5,7 +5,7 @@ import { divisionCode, indexCode, joinedLoops } from './index-code.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter, thread } from './stage-writer.ts';
 
-/** How values are folded, in a fixed order. */
+/** A fold of values, in a fixed order. */
 interface Fold {
   /** Returns the accumulator's initial value. */
   readonly start: (w: StageWriter) => string;
@@ -87,7 +87,7 @@ interface Reduction {
   readonly outputs: number;
 }
 
-/** Computes about √count partial results per output, then folds those. */
+/** Computes about √count partial results per output, then folds them. */
 function twoStagePlan(r: Reduction, out: TensorMeta, fold: Fold): KernelPlan {
   const length = Math.ceil(Math.sqrt(r.count));
   const parts = Math.ceil(r.count / length);

@@ -10,7 +10,7 @@ import { StageWriter, thread } from './stage-writer.ts';
 /** Reads an operand's element at a position of the current row. */
 type Row = (operand: number, place: string) => string;
 
-/** An op along the last dimension: first numbers of the whole row, then each element from them. */
+/** An op along the last dimension: computes numbers of the whole row, then each element from them. */
 interface RowOp {
   /** Folds the row; returns the names of the results. */
   readonly row: (w: StageWriter, read: Row, length: number) => readonly string[];

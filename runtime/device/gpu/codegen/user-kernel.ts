@@ -79,7 +79,7 @@ class Writer {
     statements.forEach((statement, i) => {
       this.#statement(statement, inLoop);
       const isLast = i === statements.length - 1;
-      // Returning exits a loop itself.
+      // A return inside a loop exits the loop.
       if (isLast || inLoop || !mayReturn(statement)) return;
       w.line('if(returned<0.5){');
       open++;
@@ -247,7 +247,7 @@ class Writer {
   }
 }
 
-/** Functions that WGSL has and whose special values are left to the driver. */
+/** Functions built into WGSL; their special values are up to the driver. */
 const native = ['acos', 'acosh', 'asin', 'asinh', 'atan', 'atanh', 'cosh', 'sinh', 'tan'] as const;
 
 type Native = (typeof native)[number];

@@ -24,12 +24,12 @@ export interface Bindable {
 }
 
 /**
- * The number of bind groups cached per kernel. An eager step runs a kernel on some hundred sets of buffers, in the
- * same order each time: a smaller cache would evict all of them before they recur.
+ * The number of bind groups cached per kernel. An eager step runs a kernel on hundreds of sets of buffers, in the same
+ * order each time: a smaller cache would evict all of them before they recur.
  */
 const keptPerKernel = 512;
 
-/** Bind groups by kernel and buffers. Those of collected kernels are dropped. */
+/** Bind groups by kernel and buffers, dropped with the kernel. */
 export class BindGroups {
   readonly #device: GPUDevice;
   readonly #uniforms: GPUBuffer;

@@ -33,7 +33,7 @@ type MadeBuffer<H extends CheckedHandle> = H & {
   -readonly [K in keyof BufferState]: BufferState[K];
 };
 
-/** Returns the state of a buffer with this handle, which has memory as far as is known. */
+/** Returns the state of a buffer with this handle, assuming that it has memory. */
 export function bufferAt<H extends CheckedHandle>(
   handle: H,
   ptr: number,
@@ -60,7 +60,7 @@ interface BufferState {
   sources: readonly Pick<BufferState, 'missing' | 'unconfirmed'>[];
 }
 
-/** Creates and destroys the pool's buffers. */
+/** Creates and destroys buffers for the pool. */
 export interface BufferSource<H extends CheckedHandle = BufferHandle> {
   readonly maxBufferBytes: number;
   /** The source of the limit, for errors. */
@@ -186,7 +186,7 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
       for (const bytes of sizes) ptrs.push(this.alloc(bytes));
       body(ptrs.map((ptr) => this.at(ptr)));
     } finally {
-      // The issued work runs before anything that the buffers' next owners issue.
+      // The issued work runs before any work of the buffers' next owners.
       ptrs.forEach((ptr, i) => void this.free(ptr, sizes[i]!));
     }
   }

@@ -12,7 +12,7 @@ export interface CommandCounts {
   readonly bindGroups: number;
 }
 
-/** Dispatches per submit: the GPU starts on a long sequence before JavaScript has encoded all of it. */
+/** Dispatches per submit, so that the GPU starts on a long sequence before JavaScript has encoded all of it. */
 const slots = 256;
 
 /** Bytes of uniforms per slot: a multiple of every adapter's `minUniformBufferOffsetAlignment`. */
@@ -116,7 +116,7 @@ export class CommandBatch {
     encoder.copyBufferToBuffer(from, fromByte, to, toByte, bytes);
   }
 
-  /** Submits the encoded commands; the queue's own writes and maps come afterwards. */
+  /** Submits the encoded commands, before writes and maps of the queue itself. */
   flush(): void {
     const encoder = this.#encoder;
     if (!encoder) return;

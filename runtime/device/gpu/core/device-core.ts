@@ -36,7 +36,7 @@ export interface StageRun<H extends CheckedHandle = BufferHandle> {
   readonly key: string;
   readonly text: KernelText;
   readonly target: Place<H>;
-  /** In the order of the text's arrays; those in `text.aliases` are the target's buffer. */
+  /** In the order of the text's arrays; arrays in `text.aliases` are the target's buffer. */
   readonly inputs: readonly PoolBuffer<H>[];
   readonly scalars: readonly number[];
 }
@@ -44,10 +44,10 @@ export interface StageRun<H extends CheckedHandle = BufferHandle> {
 export interface KernelStats {
   /** Since the device was opened. */
   readonly compiled: number;
-  /** The number of kernels in our own WGSL, and of those whose threads write elements of one word. */
+  /** The number of our own WGSL kernels, and of those among them whose threads share words. */
   readonly wgsl: number;
   readonly atomic: number;
-  /** Launches of our own WGSL with all operands at the same locations as in the previous launch. */
+  /** Launches of our own WGSL kernels with all operands at the same locations as in the previous launch. */
   readonly repeated: number;
   /** Currently cached. */
   readonly cached: number;
@@ -69,14 +69,14 @@ export interface DeviceCore<H extends CheckedHandle = BufferHandle> {
   readonly lost: Promise<string>;
   /** Throws DeviceError if the device is closed or lost. */
   place(operand: Operand, op: string): Place<H>;
-  /** Provides scratch memory of these sizes, in bytes, to the work of `body`; counted like any other memory. */
+  /** Runs `body` with scratch memory of these sizes, in bytes; counted like any other memory. */
   withScratch(bytes: readonly number[], body: (buffers: readonly PoolBuffer<H>[]) => void): void;
   /** Starts building a kernel. Throws DeviceError if gpu.js can't translate it. */
   startBuild(op: string, key: string, text: KernelText): void;
   runStage(run: StageRun<H>): void;
   copy(from: WordSpan<H>, to: WordPlace<H>): void;
   computeOnHost(run: HostRun<H>): void;
-  /** `data` must not change afterwards, unless `kept` is false: then it is copied if it has to wait. */
+  /** `data` must not change afterwards if `kept`; otherwise it is copied if it has to wait. */
   write(data: Words, to: WordPlace<H>, kept: boolean): void;
   /** Reads after all previously issued work. */
   read(from: WordSpan<H>, op: string): Promise<Words>;

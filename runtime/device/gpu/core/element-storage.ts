@@ -38,7 +38,7 @@ export const typedStorage: ElementStorage = {
 /** Dtypes that gpu.js kernels process as float32. */
 const floats: readonly DType[] = ['float32', 'int32', 'bool'];
 
-/** Stores every element as float32, for gpu.js kernels, which know no other type. */
+/** Stores every element as float32, the only type of gpu.js kernels. */
 export const floatStorage: ElementStorage = {
   bytesOf: (dtype) => {
     if (floats.includes(dtype)) return wordBytes;

@@ -6,8 +6,8 @@ interface Task {
 }
 
 /**
- * Executes all GPU work in the order of issue. Only a kernel's first build delays work before submission; work
- * issued meanwhile waits after it, otherwise work runs immediately.
+ * Executes all GPU work in the order of issue. Only a kernel's first build delays work, and all work issued meanwhile;
+ * otherwise work runs immediately.
  */
 export class IssueQueue {
   #waiting: Task[] = [];
@@ -32,7 +32,7 @@ export class IssueQueue {
     this.#drained ??= this.#drain();
   }
 
-  /** Issues work that doesn't wait for anything itself. */
+  /** Issues work that doesn't wait for a build itself. */
   issueNow(run: () => void): void {
     this.issue({ waitsFor: () => null, run });
   }

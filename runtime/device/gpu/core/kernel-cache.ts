@@ -1,4 +1,4 @@
-/** Compiled kernels by text; the least recently used one is destroyed if there are too many. */
+/** Compiled kernels by text. If there are too many, the least recently used kernel is destroyed. */
 export class KernelCache<Text, Kernel> {
   readonly #capacity: number;
   readonly #compile: (text: Text) => Kernel;

@@ -59,7 +59,7 @@ export class KernelClock {
       const stamps = new BigUint64Array(staging.getMappedRange());
       timings.forEach((timing, i) => {
         const [start, end] = [stamps[i * 2]!, stamps[i * 2 + 1]!];
-        // They are zero if the submit failed; some drivers reset their clocks.
+        // Timestamps are zero if the submit failed, and some drivers reset their clocks.
         const isTime = end > 0n && end >= start;
         timing.end(isTime ? Number(end - start) / 1e6 : null);
       });

@@ -1,4 +1,4 @@
-/** One of our kernels as data: one or more gpu.js kernels, and what each reads and writes. */
+/** An op's kernel as data: one or more gpu.js kernels, and what each reads and writes. */
 import type { StoreLayout } from './kernel-text.ts';
 
 /** The location of a stage's buffer. Scratch exists while the launch is issued. */

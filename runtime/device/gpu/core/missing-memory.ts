@@ -15,8 +15,8 @@ export function failureOf<H extends CheckedHandle>(buffer: PoolBuffer<H>): Error
 }
 
 /**
- * Notes the unconfirmed buffers that the `writes` were computed from: if they have no memory, WebGPU drops such
- * work and reports it later. Old contents of `replaced` buffers don't matter any more.
+ * Records the unconfirmed buffers that the `writes` were computed from: if they have no memory, WebGPU drops such work
+ * and reports it later. Old contents of `replaced` buffers no longer matter.
  */
 export function noteSources<H extends CheckedHandle>(
   reads: readonly PoolBuffer<H>[],

@@ -6,7 +6,7 @@ interface WebGpuPackage {
   readonly globals: object;
 }
 
-/** Dawn rounds kernel times to 0.1 ms, to protect against pages; Node needs no protection. */
+/** Dawn rounds kernel times to 0.1 ms as a protection against timing attacks, which Node doesn't need. */
 const roundedTimes = 'timestamp_quantization';
 /**
  * With this Vulkan extension, SwiftShader zeroes workgroup memory with an instruction per word: kernels with

@@ -17,7 +17,7 @@ export class SubmitReports {
     this.#first = null;
   }
 
-  /** Notes a submit's error, unless it only repeats that one of its buffers could not be created. */
+  /** Records a submit's error, unless it only repeats that one of its buffers could not be created. */
   await(scope: Promise<GPUError | null>, buffers: readonly PoolBuffer[]): void {
     const report = this.#noteUnlessMissing(scope, buffers);
     this.#pending.add(report);

@@ -50,7 +50,7 @@ export function openContext(allowSoftware: boolean): GlContext {
   return context;
 }
 
-/** Browsers keep a context, which is a scarce resource, until its canvas is collected. */
+/** Releases a context, a scarce resource that browsers otherwise keep until its canvas is collected. */
 export function releaseContext(gl: WebGL2RenderingContext): void {
   gl.getExtension('WEBGL_lose_context')?.loseContext();
 }

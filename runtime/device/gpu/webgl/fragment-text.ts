@@ -2,13 +2,13 @@ import { invariant } from '../../../errors/invariant.ts';
 import type { KernelText, StoreLayout } from '../core/kernel-text.ts';
 import { rowElements, rowShift } from './texture.ts';
 
-/** The sampler of the target's old contents, in kernels that keep some of them. */
+/** The sampler of the target's old contents, in kernels that preserve some of them. */
 export const oldTarget = 'oldTarget';
 
 /**
- * Whether the kernel keeps elements of the target that no thread writes. A fragment computes the target element
- * where it is drawn: then every element is drawn, to another texture, and unwritten ones are copied. Otherwise
- * only written elements are drawn.
+ * Whether the kernel must preserve elements of the target that no thread writes. If so, every element is drawn to
+ * another texture, and unwritten elements are copied, because a fragment computes the element at its own position.
+ * Otherwise only written elements are drawn.
  */
 export function keepsOthers({ layout, aliases }: KernelText): boolean {
   return layout !== null || aliases.length > 0;

@@ -2,7 +2,7 @@ import type { KernelText } from '../core/kernel-text.ts';
 import { keepsOthers, oldTarget } from './fragment-text.ts';
 import type { TextureHandle } from './texture.ts';
 
-/** One triangle that covers every texel; the scissor selects those drawn. */
+/** One triangle that covers every texel; the scissor selects the texels to draw. */
 const vertexText = `#version 300 es
 void main(void) {
   gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0);
@@ -69,7 +69,7 @@ export class GlProgram {
       const logs = this.#shaders.map((shader) => gl.getShaderInfoLog(shader));
       throw new Error([gl.getProgramInfoLog(program), ...logs].filter(Boolean).join('\n'));
     }
-    // The program keeps what it needs of them.
+    // The linked program no longer needs its shaders.
     for (const shader of this.#shaders) gl.deleteShader(shader);
     gl.useProgram(program);
     this.#samplers.forEach((name, unit) => {

@@ -51,7 +51,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
   readonly #textures: Textures;
   readonly #spares: SpareTextures;
   readonly #kernels: KernelCache<KernelText, GlProgram>;
-  /** Read by kernels of empty tensors. */
+  /** The buffer that kernels read for empty tensors. */
   readonly #nothing: PoolBuffer<TextureHandle>;
   /** Pending reads. */
   readonly #reads = new Set<Promise<Words>>();

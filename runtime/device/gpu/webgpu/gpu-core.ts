@@ -56,7 +56,7 @@ export class GpuCore implements DeviceCore {
   readonly mostBuffers: number;
   /** The number of adjacent threads guaranteed to be in one subgroup, a power of 2; 1 if kernels use no subgroups. */
   readonly lanes: number;
-  /** Bound where a kernel must have a buffer: empty tensors, inputs read through the output. */
+  /** Bound where a kernel requires a buffer: for empty tensors, and inputs read through the output. */
   readonly nothing: PoolBuffer;
   readonly #backend: GpuJsBackend;
   readonly #queue = new IssueQueue();
@@ -217,7 +217,7 @@ export class GpuCore implements DeviceCore {
 
   launch(run: KernelRun): void {
     const { kernel } = run;
-    // It may run after the recording has ended.
+    // The run may come after the recording has ended.
     const timing = this.#hasClock ? (spans.sink?.timed(run.op, this.name) ?? null) : null;
     if (!this.#queue.busy && kernel.built) this.#runTimed(run, timing);
     else
@@ -230,7 +230,7 @@ export class GpuCore implements DeviceCore {
   #runTimed(run: KernelRun, timing: KernelTiming | null): void {
     this.#batch.timing = timing;
     this.#run(run);
-    // It was dispatched, or never will be.
+    // By now it was dispatched, or never will be.
     if (this.#batch.timing) this.#batch.timing.end(null);
     this.#batch.timing = null;
   }
@@ -282,7 +282,7 @@ export class GpuCore implements DeviceCore {
   }
 
   #forgetFailure(buffer: PoolBuffer): void {
-    // Waiting work of its previous use may still fail, or read a buffer that fails.
+    // Waiting work of its previous owner may still fail, or read a buffer that fails.
     if (!this.#anyFailure && buffer.sources.length === 0 && !this.#queue.busy) return;
     this.#queue.issueNow(() => {
       buffer.failure = null;

@@ -194,7 +194,7 @@ export class GpuTransfers {
     }
   }
 
-  /** Submits the copy of a span with the commands before it; alone if there may be no memory for its target. */
+  /** Submits the copy of a span with the commands before it, or separately if there may be no memory for its target. */
   #copyOut(from: WordSpan, { buffer, isConfirmed }: ReadBuffer): void {
     const { batch } = this.#lane;
     if (!isConfirmed) batch.flush();

@@ -199,7 +199,9 @@ export class GpuJsBackend {
 const wantedLimits = ['maxStorageBuffersPerShaderStage'] as const;
 const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
 
-/** Makes the adapter create devices with its own limits and features, besides those that gpu.js requests. */
+/**
+ * Makes the adapter create devices with the adapter's limits and features in addition to those that gpu.js requests.
+ */
 function askForMore(adapter: GPUAdapter): void {
   const request = adapter.requestDevice.bind(adapter);
   const own = Object.fromEntries(wantedLimits.map((name) => [name, adapter.limits[name]]));

@@ -9,7 +9,7 @@ import type { WgslPlan, WgslStage, WrittenStage } from '../wgsl/wgsl-plan.ts';
 import type { GpuCore } from './gpu-core.ts';
 import { IssuedStage } from './issued-stage.ts';
 
-/** The last launch: another one with operands at the same locations repeats its dispatches. */
+/** The last launch; a launch with operands at the same locations repeats its dispatches. */
 interface LastLaunch {
   places: readonly (readonly Place[])[];
   /** The parts of attributes that the stages' texts depend on. */
@@ -29,7 +29,7 @@ export class PreparedWgsl implements Prepared {
   readonly #plan: WgslPlan;
   /** Bytes of each scratch buffer. */
   readonly #scratch: readonly number[];
-  /** The written stages of each stage index, by the facts that determine the text. */
+  /** The generated stages per stage index, by the facts that determine the text. */
   readonly #written: readonly Map<string, WrittenStage>[];
 
   constructor(op: string, core: GpuCore, plan: WgslPlan) {

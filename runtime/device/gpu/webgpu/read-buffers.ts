@@ -1,7 +1,7 @@
 /** WebGPU's usage flags by value, because its globals don't exist everywhere. */
 const usage = { mapRead: 1, copyTarget: 8 } as const;
 
-/** Numbers that decide, losses and other small reads share buffers of this size. */
+/** Small reads, such as losses and conditions, share buffers of this size. */
 const keptBytes = 4096;
 
 /** Idle buffers beyond this are destroyed. */
@@ -14,7 +14,7 @@ export interface ReadBuffer {
   readonly isConfirmed: boolean;
 }
 
-/** The buffers that the elements of tensors are copied to, to be mapped by JavaScript. Small ones are kept. */
+/** The buffers to which elements are copied for JavaScript to map them. Small buffers are reused. */
 export class ReadBuffers {
   readonly #device: GPUDevice;
   readonly #idle: GPUBuffer[] = [];
@@ -31,7 +31,7 @@ export class ReadBuffers {
     return { buffer, isConfirmed: false };
   }
 
-  /** Takes back an unmapped buffer after a read that succeeded. */
+  /** Returns an unmapped buffer to the pool after a successful read. */
   giveBack({ buffer }: ReadBuffer): void {
     if (buffer.size === keptBytes && this.#idle.length < mostIdle) this.#idle.push(buffer);
     else buffer.destroy();

@@ -19,7 +19,7 @@ export interface ElementOperand {
   readonly type: ElementType;
 }
 
-/** Returns an operand that is read or written along a shape that its own broadcasts to. */
+/** Returns an operand that is read or written along a shape to which its own shape broadcasts. */
 export function along(slot: Slot, meta: TensorMeta, written = false): ElementOperand {
   const { strides, shape, dtype } = meta;
   return { slot, strides, written, elements: sizeOf(shape), type: elementTypeOf(dtype) };

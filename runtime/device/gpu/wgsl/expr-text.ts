@@ -142,7 +142,7 @@ class ExprWriter {
     return binaryText[fn](this.#operand(x), this.#operand(y));
   }
 
-  /** Drivers fold `x * 0` to 0 and `x + 0` to x, which is wrong for NaN and infinities, or for -0. */
+  /** Drivers fold `x * 0` to 0, which is wrong for NaN and infinities, and `x + 0` to x, which is wrong for -0. */
   #operand(node: Expr): string {
     const isZero = node.kind === 'const' && node.value === 0;
     if (!isZero) return this.write(node, 'f32');

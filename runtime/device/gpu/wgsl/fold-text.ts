@@ -5,7 +5,7 @@ import { foldThreads, quad } from './thread-folds.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
-/** How values are folded, in an order that only depends on sizes. */
+/** A fold of values, in an order that only depends on sizes. */
 export interface Fold {
   readonly type: 'f32' | 'i32' | 'vec2<f32>';
   readonly start: string;
@@ -62,8 +62,8 @@ export interface Sharing {
 }
 
 /**
- * Uses no more threads per output than keep the GPU busy, but 64 for long folds over adjacent elements. If
- * adjacent elements belong to other outputs, a workgroup has at least 8 outputs, which are one memory access.
+ * Uses only as many threads per output as keep the GPU busy, but 64 for long folds over adjacent elements. If adjacent
+ * elements belong to other outputs, a workgroup has at least 8 outputs, which share a memory access.
  */
 export function sharingOf({ count, outputs }: FoldSizes, isAlong: boolean): Sharing {
   const elements = Math.min(count, partLength);

@@ -70,7 +70,7 @@ export function headText(
   value: string,
   place: (operand: number) => string,
 ): void {
-  // A value that is stored unchanged needs no rounding before.
+  // A value that is only stored is rounded by the store.
   const isStored = body.parts.every(({ expr }) => expr === identity);
   bodyText(w, body, {
     load: (operand) => w.load(operand, place(operand)),

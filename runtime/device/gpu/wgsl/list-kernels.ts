@@ -9,7 +9,7 @@ import { input, output } from '../core/kernel-plan.ts';
 import { type PointwiseBody, pointwiseStage } from './pointwise-kernel.ts';
 import type { WgslPlan } from './wgsl-plan.ts';
 
-/** Returns a list of pointwise ops in as few dispatches as `mostBuffers` storage buffers per kernel allow. */
+/** Returns a list of pointwise ops in the fewest dispatches that `mostBuffers` storage buffers per kernel allow. */
 export function listPlan(
   { items }: ListBody,
   inputs: readonly TensorMeta[],

@@ -186,7 +186,7 @@ function labelStage(
   };
 }
 
-/** As a u32, a negative label is beyond every class. */
+/** As a u32, a negative label exceeds every class. */
 function isClassText(w: WgslWriter, label: string, classes: number): string {
   return `(u32(${label}) < ${w.count('classes', classes)})`;
 }

@@ -105,7 +105,7 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let lower = select(upper, 0.0f, x < -104.0f);
   return select(x, lower, f_is_number(x));
 }`,
-    // Separately for the integer part and the rest: drivers multiply by ln 2, which rounds.
+    // The integer and fractional parts separately: drivers multiply by ln 2, which rounds.
     f_exp2: `(x : f32) -> f32 {
   let upper = select(x, 128.0f, x > 128.0f);
   let clamped = select(upper, -150.0f, upper < -150.0f);
@@ -211,8 +211,8 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let r = second - turns * ${numberText(7.549533620476723e-8)};
   return f_quarter_sine(r, turns + shift);
 }`,
-    // For larger x, quarter turns are the product of its digits and of those 96 bits of 2/π that neither count whole
-    // turns nor are below the last digit (Payne and Hanek).
+    // For larger x, quarter turns are the product of its digits and the 96 relevant bits of 2/π: higher bits only count
+    // whole turns, and lower bits are below the last digit (Payne and Hanek).
     f_far_sine: `(x : f32, shift : f32) -> f32 {
   var bits = array<u32, 8>(0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
   let size = bitcast<u32>(x) & 0x7fffffffu;

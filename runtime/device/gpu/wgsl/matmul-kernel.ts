@@ -145,7 +145,7 @@ interface SharedSum {
   readonly sharing: Sharing;
 }
 
-/** For few rows or columns, or few long sums: threads share the sum of one output, and nothing else. */
+/** For few rows or columns, or few long sums: threads share only the sum of one output. */
 function thinText(
   w: WgslWriter,
   t: ProductTexts,

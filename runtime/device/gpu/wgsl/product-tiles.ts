@@ -26,7 +26,7 @@ const square = (threads: number): Tile => ({
   prefetches: true,
 });
 const smallTile = square(8);
-/** Few tiles leave most of a GPU idle, so four times the threads add the products of each tile. */
+/** Few tiles leave most of a GPU idle, so each has four times the threads. */
 const slicedTile: Tile = { ...smallTile, depth: 64, slices: 4 };
 const middleTile = square(16);
 /** Its two factors fill the 16 KiB of workgroup memory that every adapter has. */
@@ -89,7 +89,7 @@ const width = ({ columnThreads, columns }: Tile): number => columnThreads * colu
 
 /** One factor of a product: the left one has an element per row and step, the right one per column and step. */
 interface FactorTexts {
-  /** Whether elements of adjacent steps, rather than of adjacent rows or columns, are adjacent in memory. */
+  /** Whether elements of adjacent steps are adjacent in memory, rather than of adjacent rows or columns. */
   readonly isAlongSteps: boolean;
   /**
    * Writes what depends only on the row or column, and returns a function for the element of step `k`, which has

@@ -23,7 +23,7 @@ export const randomFunctions: ReadonlyMap<string, string> = new Map(
     f_uniform: `(words : vec4<u32>) -> vec4<f32> {
   return vec4<f32>(words >> vec4<u32>(8u, 8u, 8u, 8u)) * ${numberText(2 ** -24)};
 }`,
-    // For numbers in (0, 1], as in fdlibm: WGSL's own log is inexact near 1, where radii are small.
+    // For numbers in (0, 1], as in fdlibm: WGSL's log is inexact near 1, where radii are small.
     f_log_of_part: `(x : f32) -> f32 {
   let bits = bitcast<u32>(x) + (0x3f800000u - 0x3f3504f3u);
   let power = f32(i32(bits >> 23u) - 127);

@@ -129,7 +129,7 @@ export function lastStage(
   const { body } = head;
   const { shape } = body;
   const metas = [...inputs, ...outputs];
-  // Operands read by shape alone are bound as the folded operand.
+  // Operands whose shape alone is read are bound as the folded operand.
   const used = operandsUsed(body);
   const read = operandsRead(body);
   const isBound = (i: number) => i >= inputs.length || used.has(i);

@@ -10,14 +10,14 @@ import { chosenByNothing, type WgslOperand, type WgslPlan } from './wgsl-plan.ts
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** A number of a row, computed in order, as a fold of all its elements. */
+/** A number of a row: a fold of all its elements, in order. */
 export interface RowFold {
   readonly fold: Fold;
   /** Returns an element's contribution to the fold, from the operands' elements and the earlier numbers. */
   readonly value: (own: readonly string[], known: readonly string[]) => string;
 }
 
-/** An op along the last dimension: first numbers of the whole row, then each element from them. */
+/** An op along the last dimension: computes numbers of the whole row, then each element from them. */
 interface RowOp {
   readonly rowFolds: readonly RowFold[];
   readonly element: (own: readonly string[], known: readonly string[]) => string;
@@ -67,7 +67,7 @@ interface RowSharing {
   readonly held: number;
 }
 
-/** Reads rows once if their threads can keep them. */
+/** Returns a sharing that reads each row once if the threads' registers can hold it. */
 export function rowSharing(length: number, mayHold = true): RowSharing {
   const slices = threadsPerRow(length);
   const each = 2 ** Math.ceil(Math.log2(Math.max(1, length / slices)));

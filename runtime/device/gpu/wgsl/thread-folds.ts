@@ -22,9 +22,9 @@ interface ThreadFold {
 }
 
 /**
- * Folds the threads' numbers by fours, then the results in order, and gives the result to all threads. Threads of
- * a subgroup read each other's registers without a barrier; others use workgroup memory. The order is the same
- * either way, and the same as in tiled attention.
+ * Folds the threads' numbers by fours, then the results in order; all threads receive the result. Threads of a subgroup
+ * read each other's registers without a barrier; others use workgroup memory. The order is the same either way, and the
+ * same as in tiled attention.
  */
 export function foldThreads(w: WgslWriter, fold: ThreadFold): void {
   const { name, slices, apart } = fold;

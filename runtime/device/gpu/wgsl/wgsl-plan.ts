@@ -43,7 +43,7 @@ export interface WgslStage {
   readonly operands: readonly WgslOperand[];
   /** Whether no element is written, so that there is nothing to do. */
   readonly isEmpty: boolean;
-  /** Returns the attribute values that are part of the text, as far as the text depends on them. */
+  /** Returns a key of the attribute values that the text depends on. */
   readonly chosenBy: (attrs: Attrs) => string;
   write(issue: Issue): WrittenStage;
 }

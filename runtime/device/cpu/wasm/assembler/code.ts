@@ -54,7 +54,7 @@ function intBytes(value: number): number[] {
 
 const four = (bytes: number[]): number[] => [...bytes, ...bytes, ...bytes, ...bytes];
 
-/** (`concat` takes a fifth of the time of `flat`, and a first call writes all its kernels.) */
+/** (`concat` takes a fifth of the time of `flat`, which matters in a first call: it writes all kernels.) */
 export function op(name: PlainOp, ...operands: readonly Code[]): Code {
   return ([] as number[]).concat(...operands, opcode(plainOpcodes[name]));
 }

@@ -20,7 +20,7 @@ const ln2Low = 1.9082149292705877e-10;
 /** e^x = (1 + high + low) · 2^n for the integer n nearest to x / ln 2. */
 function expParts(f: FunctionBuilder, x: Local): Record<'n' | 'high' | 'low', Local> {
   const n = f.local('v128', op('f64x2.nearest', mul(get(x), double(f, Math.LOG2E))));
-  // The remainder in two parts, of which the first is exact: rounding their difference matters only to r².
+  // The remainder in two parts, the first of which is exact; the rounding of their difference only affects r².
   const high = f.local('v128', sub(get(x), mul(get(n), double(f, ln2High))));
   const rest = f.local('v128', mul(get(n), double(f, ln2Low)));
   const r = f.local('v128', sub(get(high), get(rest)));

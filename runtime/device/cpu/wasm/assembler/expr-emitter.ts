@@ -69,7 +69,7 @@ const intComparisons: { readonly [F in CompareFn]: PlainOp } = {
   ge: 'i32x4.ge_s',
 };
 
-/** The source of leaves: the current vector of an operand, the splat of an attribute. */
+/** Returns the values of leaves: the current vector of an operand, the splat of an attribute. */
 interface Leaves {
   readonly input: (index: number) => Local;
   readonly attr: (name: string, form: NumberForm) => Local;
@@ -272,7 +272,9 @@ export class ExprEmitter {
     }
   }
 
-  /** If all exponents are the same usual one, uses instructions with the same bits as JavaScript's function. */
+  /**
+   * If all lanes have the same common exponent, uses instructions that yield the same bits as JavaScript's function.
+   */
   #pow(x: Local, y: Local): Code {
     const f = this.#f;
     const result = f.local('v128', get(x));

@@ -7,7 +7,7 @@ export interface Local {
   readonly type: ValueType;
 }
 
-/** A tuple of `N` variables if the count is a literal, so that they can be destructured. */
+/** A tuple of `N` variables if the count is a literal, for destructuring. */
 export type Locals<N extends number> = number extends N ? Local[] : Tuple<N, []>;
 
 type Tuple<N extends number, T extends Local[]> = T['length'] extends N

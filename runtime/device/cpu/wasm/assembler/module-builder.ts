@@ -10,7 +10,7 @@ import { section, text, vector } from './sections.ts';
 
 type Imported = keyof typeof imported;
 
-/** Caches of compiled kernels; a recording temporarily has its own. */
+/** Caches of compiled kernels, temporarily replaced while kernels are recorded for a module. */
 export const kernelCaches: { made?: unknown }[] = [];
 
 /** The types of functions that kernels call in place of an instruction or polynomial. */
@@ -74,7 +74,7 @@ const env = text('env');
 /** The type index of imports that no function of the module calls: that of `uncalled`. */
 const uncalledType = 0;
 
-/** Encodes a module. Our functions return nothing; results go to memory. */
+/** Encodes a module. The functions return nothing; they write results to memory. */
 function encode(
   functions: ReadonlyMap<string, FunctionBuilder>,
   called: ReadonlySet<string>,
@@ -120,7 +120,7 @@ function joined(parts: readonly (readonly number[])[]): Uint8Array<ArrayBuffer> 
   return bytes;
 }
 
-/** The index of function `position`, from 0, among functions compiled together. */
+/** Returns the index of function `position`, counted from 0, among functions compiled together. */
 export function localIndex(position: number): number {
   return importedCount + position;
 }
@@ -156,8 +156,8 @@ export function compile<Name extends string>(
 }
 
 /**
- * Compiles each group of functions when the first of them is read: most programs use a few of a family, and writing
- * them all would be much of a first call.
+ * Compiles each group of functions when one of them is first read: most programs use few functions of a family, and
+ * writing all would dominate a first call.
  */
 export function compileWhenRead<Name extends string>(
   groups: readonly Partial<Definitions<Name>>[],
@@ -177,8 +177,8 @@ export function compileWhenRead<Name extends string>(
 }
 
 /**
- * A placeholder import: engines compile a wrapper for every imported JavaScript function, which takes longer than
- * most modules, but need none for a WebAssembly function.
+ * A placeholder import. Engines compile a wrapper for every imported JavaScript function, which takes longer than most
+ * modules, but none for a WebAssembly function.
  */
 const uncalled = lazily(() => {
   const code = [
@@ -236,8 +236,8 @@ const probe = [
 ];
 
 /**
- * Whether kernels can be generated: not without SIMD, nor under a page's policy against it. Cloudflare's workers
- * compile only while they start, so they pass the probe and reject kernels later.
+ * Whether kernels can be generated: not without SIMD or under a page policy that forbids it. Cloudflare's workers
+ * compile only while they start: they pass this probe and reject kernels later.
  */
 export const hasSimd: boolean = (() => {
   try {

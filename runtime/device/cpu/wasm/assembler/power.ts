@@ -9,7 +9,7 @@ import { byLane } from './lanes.ts';
  * of the others don't depend on them.
  */
 
-/** Both halves of a vector of four float32, or of what comes of them in two vectors of float64. */
+/** Both halves of a vector of four float32, each as two lanes. */
 const halves = (values: Local): readonly [Code, Code] => [get(values), upper(get(values))];
 
 const narrowed = (low: Code, high: Code): Code => shuffle(low, high, [0, 2, 4, 6]);
@@ -33,13 +33,15 @@ function orByLane(
 /** The largest exponent of 2 whose power is normal, with room for rounding. */
 const largestExponent = 125;
 
-/** The bits of a float64 below those of a float32, and the middle between two float32. */
+/** The bits of a float64 below the last bit of a float32, and their value midway between two float32. */
 const lowerBits = 2 ** 29 - 1;
 const middle = 2 ** 28;
-/** Errors of the power are smaller, in units of the last place. */
+/** An upper bound of the power's error, in units in the last place. */
 const doubt = 2 ** 12;
 
-/** Whether float64 numbers are far enough from the middle of two float32 to be rounded to the nearest one. */
+/**
+ * Whether float64 numbers are far enough from the midpoint of two float32 to be rounded correctly despite their error.
+ */
 function roundsClearly(f: FunctionBuilder, values: Local): Code {
   const rest = op('v128.and', get(values), f.constant(i32x4(lowerBits)));
   const distance = op('i32x4.abs', op('i32x4.sub', rest, f.constant(i32x4(middle))));
@@ -83,12 +85,12 @@ export function emitPower(f: FunctionBuilder, x: Local, y: Local): Code {
   return orByLane(f, 'pow', [x, y], usual, f.local('v128', isUsual));
 }
 
-/** Beyond it, a quotient times the divisor has more bits than a float64. */
+/** With larger quotients, quotient times divisor has more bits than a float64. */
 const largestQuotient = 2 ** 28;
 
 /**
- * x % y, exactly: up to 2²⁸ a quotient of two float32 that is rounded to float64 never reaches an integer that it is
- * below, and the difference has no more bits than the operands.
+ * x % y, exactly: a quotient of two float32 up to 2²⁸, rounded to float64, never rounds up to an integer, and the
+ * difference has no more bits than the operands.
  */
 export function emitRemainder(f: FunctionBuilder, x: Local, y: Local): Code {
   const half = (dividend: Code, divisor: Code) => {

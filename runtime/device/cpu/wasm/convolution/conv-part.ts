@@ -8,7 +8,7 @@ export interface Factors {
   readonly columns: Local;
 }
 
-/** Multiplies weights by patches, in the code of a function with the geometry's address in a local. */
+/** Emits the product of weights and patches in a function that has the geometry's address in a local. */
 export abstract class ConvPart {
   protected readonly f: FunctionBuilder;
   protected readonly factors: Factors;

@@ -101,7 +101,7 @@ export class PackedPart extends ConvPart {
     );
   }
 
-  /** Once for all images, if all rows fit. */
+  /** Packs once for all images if all rows fit. */
   packWeights(weightTable: Local, count: Local): void {
     const { weight, rows } = this.factors;
     const isPacked = op('i32.gt_u', get(this.#isOneBlock), get(this.#isNarrow));

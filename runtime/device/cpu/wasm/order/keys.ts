@@ -2,7 +2,7 @@ import type { DType } from '../../../../spec/dtype.ts';
 import { type Code, copyMemory, i32, i32x4, load, op, shuffle, store } from '../assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from '../assembler/function-builder.ts';
 
-/** dtypes with keys of their own. */
+/** The dtypes that have their own keys. */
 export type SortedDType = 'float32' | 'float64' | 'int32' | 'uint8';
 
 /**
@@ -111,7 +111,7 @@ interface KeyedRow {
   readonly unused: Local;
 }
 
-/** Writes the keys of a row, and four of the largest behind them. */
+/** Writes the keys of a row, followed by four of the largest possible keys. */
 export function writeKeys(f: FunctionBuilder, format: KeyFormat, row: KeyedRow): void {
   const { shift, read, keys } = format;
   const { size, words } = row;

@@ -2,7 +2,7 @@ import { type Code, i32, i32x4, lane, load, op, shuffle, store } from '../assemb
 import { type FunctionBuilder, get, type Local } from '../assembler/function-builder.ts';
 
 interface Ranked {
-  /** The address of each word's list, as far apart as the others; four of the largest keys follow. */
+  /** The addresses of the words' lists, evenly spaced; each list ends with four of the largest possible keys. */
   readonly words: readonly Local[];
   /** The address of the results, with room for a vector. */
   readonly ranks: Local;
@@ -10,7 +10,7 @@ interface Ranked {
   readonly end: Local;
 }
 
-/** a < b, in lanes of all ones. */
+/** a < b, as lanes of all ones. */
 function less(a: readonly Code[], b: readonly Code[]): Code {
   const low = op('i32x4.lt_u', a[0]!, b[0]!);
   if (a.length === 1) return low;
@@ -21,8 +21,8 @@ function less(a: readonly Code[], b: readonly Code[]): Code {
 const four = [0, 1, 2, 3];
 
 /**
- * Writes how many keys come before each one, of equal keys those at earlier positions. Each is compared with all
- * others, four at a time: no branch depends on the keys.
+ * Writes for each key how many keys precede it; equal keys are ordered by position. Compares each key with all others,
+ * four at a time, so that no branch depends on the keys.
  */
 export function writeRanks(f: FunctionBuilder, { words, ranks, end }: Ranked): void {
   const own = words.map(() => f.local('v128'));

@@ -21,7 +21,7 @@ const listsAt = panelAAt;
 /** The bytes that vectors may write past the end of a list. */
 const slack = 32;
 
-/** The lists of a row: each word of the keys, and twice the positions. */
+/** The number of lists of a row: one for each word of the keys, and two of positions. */
 const listsOf = (dtype: DType): number => keyFormats[sortedAs(dtype)].words + 2;
 
 /** The bytes of a row's lists. */
@@ -31,11 +31,11 @@ export const rowBytes = (dtype: DType, size: number): number => listsOf(dtype) *
 export const longestSorted = (dtype: DType): number =>
   Math.floor(((threadBytes - listsAt) / listsOf(dtype) - slack) / 4);
 
-/** Up to these sizes, comparing all pairs takes less time than counting digits, and than keeping the first few. */
+/** Up to these sizes, comparing all pairs is faster than counting digits, or than keeping the first few. */
 const mostByPairs = 128;
 const mostByPairsOfFew = 64;
 
-/** From this size on, fewer passes make up for more counts. */
+/** From this size on, fewer passes outweigh larger tables of counts. */
 const leastByWideDigits = 8192;
 
 /** From this count on, sorting everything is as fast as keeping the first ones. */
@@ -131,7 +131,7 @@ class RowSorter {
     );
   }
 
-  /** Writes each element of which the rank is below `count` to its rank. */
+  /** Writes each element whose rank is below `count` to the position of its rank. */
   #scatterRanks(): void {
     const f = this.#f;
     const { shift, move } = this.#format;
@@ -153,7 +153,7 @@ class RowSorter {
     });
   }
 
-  /** Keeps the first `count` keys sorted, in place of the row's first keys, which were inserted before. */
+  /** Keeps the first `count` keys sorted, in the memory of the row's first keys, which are already inserted. */
   #firstFew(): void {
     const f = this.#f;
     const [kept, positions] = [this.#words[0]!, this.#positions];
@@ -162,7 +162,7 @@ class RowSorter {
     const insert = (): void => {
       f.set(key, load('i32.load', get(at)));
       f.while(
-        // The load is that of the word before the list for its first slot, which is compared but not used.
+        // For the first slot, this loads the word before the list, which is compared but not used.
         op(
           'i32.and',
           op('i32.gt_u', get(slot), get(kept)),
@@ -264,7 +264,7 @@ class RowSorter {
     });
   }
 
-  /** Counts all digits in one loop: consecutive keys often have a digit in common, and would wait. */
+  /** Counts all digits in one loop: consecutive keys often share a digit, whose counter would have to be waited for. */
   #countDigits(word: Local, counts: Local, bits: 8 | 11): void {
     const f = this.#f;
     const at = f.local('i32', get(word));

@@ -28,8 +28,8 @@ export function rowNumber({ perThread }: TileText, index: number | string, row: 
 }
 
 /**
- * Writes the element's contribution to step `step` into each of the thread's cells, and the neutral value outside
- * the matrix. The thread's product elements are stored first, so that a loop can index them.
+ * Writes the elements' contributions to step `step` into the thread's cells, and the neutral value outside the matrix.
+ * Stores the thread's product elements first, so that a loop can index them.
  */
 export function valuesText(t: TileText): void {
   const { w, perThread } = t;

@@ -68,8 +68,8 @@ export interface TileText {
 }
 
 /**
- * Declares memory for parts of factors: of both factors of a product, or of the factor of a result, which are
- * never needed at the same time.
+ * Declares memory for parts of factors: both factors of a product, or the factor of a result, which are never needed
+ * together.
  */
 export function shareFactors({ w }: TileText): void {
   w.shared('factors', `array<f32, ${2 * tileDepth * tileColumns}>`);

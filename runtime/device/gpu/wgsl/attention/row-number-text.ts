@@ -7,9 +7,9 @@ import { columnsPerThread, threadsAcross, tileColumns, upTo } from './tile-layou
 import type { TileStep } from './value-text.ts';
 
 /**
- * The computation of a number of each row, as text, in the order in which `row-kernels.ts` folds it: columns with
- * indices congruent modulo 1, 8, 32 or 64 form one partial result; these are folded by fours, and the results of
- * fours in order.
+ * The computation of a number of each row, as text, in the order of `row-kernels.ts`: columns with indices congruent
+ * modulo 1, 8, 32 or 64 form one partial result; partial results are folded by fours, and the results of fours in
+ * order.
  */
 interface RowFoldText {
   /** Written before the first tile. */
@@ -54,7 +54,7 @@ const fours = threadsAcross / quad;
 
 const step = (into: string, value: string) => `${into} = fold(step, ${into}, ${value});`;
 
-/** One partial result: one thread folds a row of the only tile. */
+/** For one partial result: one thread folds a row of the only tile. */
 function inTurn(t: TileText): RowFoldText {
   return {
     start: () => {},
@@ -68,7 +68,7 @@ function inTurn(t: TileText): RowFoldText {
   };
 }
 
-/** As many partial results as threads along a row; a tile's width is a multiple of that. */
+/** For one partial result per thread along a row; a tile's width is a multiple of their number. */
 function byThreads(t: TileText): RowFoldText {
   const own = upTo(t.perThread);
   return {
@@ -84,7 +84,7 @@ function byThreads(t: TileText): RowFoldText {
   };
 }
 
-/** A partial result for each column of a tile, or of two tiles. */
+/** For one partial result per column of a tile, or of two tiles. */
 function byColumns(t: TileText, tiles: number): RowFoldText {
   const { w, perThread } = t;
   const turns = upTo(tiles);

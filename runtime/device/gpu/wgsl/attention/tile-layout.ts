@@ -4,7 +4,7 @@
 export const threadsAcross = 8;
 /** The number of threads of a workgroup. */
 export const tileThreads = threadsAcross * threadsAcross;
-/** The number of tile columns, of which each thread has every eighth. */
+/** The number of tile columns; each thread has every eighth. */
 export const tileColumns = 32;
 export const columnsPerThread = tileColumns / threadsAcross;
 /** The number of product steps in workgroup memory at a time. */

@@ -18,7 +18,7 @@ import { lanes, streamTexts } from '../random-kernel.ts';
 import { type RowFold, rowOps } from '../row-kernels.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
-/** A number of each row, computed from all its columns before dependent values. */
+/** A number of each row, computed from all its columns before the values that depend on it. */
 interface RowNumber {
   /** The node along whose rows it is computed. */
   readonly node: number;

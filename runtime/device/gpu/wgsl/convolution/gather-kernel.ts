@@ -55,9 +55,9 @@ export function gatherPlan(name: GatherOp) {
 }
 
 /**
- * Returns a convolution and the pointwise ops on its elements as one dispatch. Each group is a product of its
- * weights with the pixels under them, gathered when a tile is loaded; with few channels or pixels, a thread sums
- * one output. `own` are the convolution's attributes.
+ * Returns a convolution and the pointwise ops on its elements as one dispatch. Each group is a product of its weights
+ * with the pixels they cover, gathered when a tile is loaded; with few channels or pixels, a thread sums one output.
+ * `own` are the convolution's attributes.
  */
 export function headedGather(
   name: GatherOp,
@@ -311,7 +311,7 @@ function directText(
   };
   w.line(`if (${atH} >= 0 && ${atV} >= 0 && ${atH} < i32(${height}) && ${atV} < i32(${width})) {`);
   products(buffers.element('pixelAt'));
-  // Padding is multiplied too, as in tiles, so that a non-finite weight gives NaN.
+  // Padding is multiplied, too, as in tiles, so that a non-finite weight yields NaN.
   w.line('} else {');
   products(w.uniform('zero', { kind: 'number', value: 0 }));
   w.line('}', '}', '}', `finish(${n}, ${c}, ${h}, ${v}, sum);`, '}');

@@ -96,7 +96,7 @@ function largestPlan(
     isFloat ? `!(${value} <= best) && (best > 0.0f || best <= 0.0f)` : `${value} > best`;
   return elementPlan(out!.shape, operands, 1, (w, [n, c, oh, ow], { at, store }) => {
     const sizes = [w.count('height', x.shape[2]!), w.count('width', x.shape[3]!)] as const;
-    // −1 means nothing seen yet, so that a window of −Infinity still gets an index.
+    // −1 means that no element was read yet, so that a window of −Infinity still gets an index.
     w.line(`var best = ${foldOf('max', x.dtype).start};`, 'var place = -1i;');
     const h = loop(w, 0, oh, sizes[0]);
     const v = loop(w, 1, ow, sizes[1]);

@@ -38,7 +38,7 @@ export interface Gather {
   readonly mostOutputs: (d: 0 | 1) => number;
   /** The maximum number of products of an output. */
   readonly mostTaps: number;
-  /** Writes what the outputs of phase `phase` share. */
+  /** Writes the text that the outputs of phase `phase` share. */
   readonly along: (w: WgslWriter, d: 0 | 1, phase: string) => GatherTexts;
   /** Returns the phase of the output at `at`, and its index within the phase. */
   readonly phaseAt: (w: WgslWriter, d: 0 | 1, at: string) => string;

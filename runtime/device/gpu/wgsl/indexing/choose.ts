@@ -15,7 +15,7 @@ export function strideless(strides: readonly number[], dim: number): readonly nu
   return strides.map((stride, d) => (d === dim ? 0 : stride));
 }
 
-/** As a u32, a negative index is beyond every size. */
+/** As a u32, a negative index exceeds every size. */
 export function indexText(stored: string): string {
   return `u32(${stored})`;
 }

@@ -1,4 +1,4 @@
-/** Ops that keep the values of elements and move them, part by part. */
+/** Ops that move elements without changing them, part by part. */
 
 import { identity } from '../../../../ops/expr/expr-type.ts';
 import { remainder } from '../../../../ops/numbers/number-arithmetic.ts';

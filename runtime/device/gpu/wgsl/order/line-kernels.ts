@@ -102,7 +102,7 @@ export function cumprodGradPlan(
   if (out!.dtype === 'float32') {
     return { scratch: [], stages: [lineStage([dy!, x!], out!, dim, false, write, 1)] };
   }
-  // Intermediate results are kept in float32, as on the CPU.
+  // Intermediate results are float32, as on the CPU.
   const wide = contiguousMeta({ dtype: 'float32', shape: out!.shape }, out!.device);
   const stage = lineStage([dy!, x!], wide, dim, false, write, 1);
   const operands = stage.operands.map((operand) =>
