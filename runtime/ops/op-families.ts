@@ -7,8 +7,8 @@ interface Family {
 }
 
 /**
- * The families besides `families/core.ts`, ordered so that none needs modules that a later family has and no
- * earlier one; `build/bundle.ts` can thus put neighbors into one file. Loading a family defines its ops.
+ * The families besides `families/core.ts`. A family needs no module that only a later family contains, so
+ * `build/bundle.ts` can put neighbors into one file. Loading a family defines its ops.
  */
 export const families: Readonly<Record<string, Family>> = {
   common: {
@@ -95,7 +95,7 @@ export const families: Readonly<Record<string, Family>> = {
   },
 };
 
-/** Loads the families of these ops. Unknown names are left for the caller to report. */
+/** Loads the families of these ops. Ignores unknown names, which the caller reports. */
 export async function loadOps(names: ReadonlySet<string>): Promise<void> {
   const wanted = Object.values(families).filter(({ ops }) =>
     ops.split(' ').some((name) => names.has(name)),

@@ -1,6 +1,6 @@
 /**
- * The ops by name, for programs: their files and the passes on them name ops that no function of a page calls.
- * This module refers to all of them; code that needs only a few loads their families (`op-families.ts`).
+ * The ops by name, for programs: their files and passes name ops that no function of a page calls. This module refers
+ * to all ops; code that needs only some loads their families (`op-families.ts`).
  */
 
 import { invariant } from '../errors/invariant.ts';

@@ -27,8 +27,8 @@ export type SliceIndex =
   | readonly [start?: number | null, end?: number | null, step?: number | null];
 
 /**
- * A number selects an entry, a slice a range; null adds a dimension, '...' represents all unnamed dimensions; a
- * bool tensor is a mask over as many dimensions as it has, an int32 tensor selects entries.
+ * A number selects an entry, and a slice a range. null adds a dimension, and '...' represents all dimensions without an
+ * item. A bool tensor is a mask over as many dimensions as it has, and an int32 tensor selects entries.
  */
 export type IndexItem = number | null | '...' | SliceIndex | Tensor;
 
@@ -146,7 +146,7 @@ function expectMask(x: Tensor, dim: number, mask: Tensor): void {
   });
 }
 
-/** Index tensors stacked, and the order of dimensions that makes theirs adjacent. */
+/** The index tensors, stacked, and the order of dimensions that makes the indexed ones adjacent. */
 interface Joined {
   readonly base: Tensor;
   /** [number of index tensors, ...their common shape]. */
@@ -181,7 +181,7 @@ export function index(x: Tensor, ...items: IndexItem[]): Tensor {
 }
 
 export interface IndexPutOptions {
-  /** Adds to the existing values, accumulating repeated indices. Otherwise the last of repeated indices wins. */
+  /** Adds to the existing values, accumulating at repeated indices. By default the last of repeated indices wins. */
   readonly accumulate?: boolean;
 }
 

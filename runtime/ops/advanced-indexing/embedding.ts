@@ -28,9 +28,9 @@ import { expectNumber } from '../record/positional.ts';
 import { norm } from '../reduce/statistics.ts';
 
 export interface EmbeddingOptions {
-  /** The index of a row that gets no gradient; negative indices count from the end. */
+  /** The index of a row that gets no gradient; counted from the end if negative. */
   readonly paddingIdx?: number | null;
-  /** Looked-up rows with a larger norm are first rescaled to it, in place. */
+  /** Rescales looked-up rows with a larger norm to this norm, in place. */
   readonly maxNorm?: number | null;
   /** The order p of that norm; 2 by default. */
   readonly normType?: number;
@@ -102,8 +102,8 @@ function sharedGradient(rows: Tensor, indices: Tensor, weight: Tensor): Tensor {
 }
 
 /**
- * Returns int32 [..., classes]: 1 at each index, 0 elsewhere. Without `classes` there is one more than the largest
- * index, which is read.
+ * Returns int32 [..., classes]: 1 at each index, 0 elsewhere. Without `classes`, reads the indices and uses the largest
+ * plus 1.
  */
 export function oneHot(indices: Tensor, classes = -1): Tensor {
   expectTensors('oneHot', indices);

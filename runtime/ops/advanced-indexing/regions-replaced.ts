@@ -91,8 +91,8 @@ export function diagonalScatter(x: Tensor, source: Tensor, offset = 0, dim1 = 0,
 }
 
 /**
- * Returns the elements of `source`, in order, where the mask is true, and `x` elsewhere. `x` and mask broadcast;
- * the source has at least as many elements as the mask has true ones.
+ * Returns the elements of `source`, in order, where the mask is true, and `x` elsewhere. `x` and mask broadcast; the
+ * source has at least as many elements as the mask selects.
  */
 export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
   return naming('maskedScatter', () => {
@@ -102,7 +102,7 @@ export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
       const chosen = cast(test, 'bool');
       if (target.numel() === 0) return add(target, 0);
       const order = add(cumsum(reshape(cast(chosen, 'int32'), [target.numel()]), 0), -1);
-      // Without elements there may still be nothing to select.
+      // An empty source is valid if the mask selects nothing.
       const values =
         source.numel() === 0 ? expand(narrow(reshape(x, [x.numel()]), 0, 0, 1), [1]) : source;
       const found = reshape(take(values, clampMin(order, 0)), target.shape);

@@ -65,7 +65,7 @@ export const scatterReduceOp: OpRecord = defineOp({
   },
 });
 
-/** Divides dy by the number of values that equal the extreme, including the tensor's own if it takes part. */
+/** Divides dy by the number of values that equal the extreme, including the tensor's own if it counts. */
 function share(
   x: Tensor,
   index: Tensor,
@@ -138,8 +138,8 @@ const combinings: { readonly [R in ScatterReduction]: Combining } = {
 };
 
 /**
- * Returns a copy of `x` in which the elements that `index` selects along `dim` are combined with those of
- * `source`: the inverse of gather, for every reduction.
+ * Returns a copy of `x` in which the elements that `index` selects along `dim` are combined with those of `source`: the
+ * inverse of gather, for any reduction.
  */
 export function scatterReduce(
   x: Tensor,

@@ -11,8 +11,8 @@ import { lt, where } from '../pointwise/comparison.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 
 /**
- * Like `gather` after broadcasting: sizes of 1 in `x` and `chosen` expand. Negative indices count from the end. On
- * the flattened tensor without `dim`.
+ * Like `gather` after broadcasting: sizes of 1 in `x` and `chosen` expand. Negative indices count from the end. Without
+ * `dim`, selects from the flattened tensor.
  */
 export function takeAlongDim(x: Tensor, chosen: Tensor, dim?: number): Tensor {
   return naming('takeAlongDim', () => {

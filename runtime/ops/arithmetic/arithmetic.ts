@@ -71,7 +71,7 @@ export const maximumOp = defineOp({
   },
 });
 
-/** The gradient of max(x, y) for x: half of dy at a tie, 0 where x is smaller, else dy: at NaN, too, as in PyTorch. */
+/** The gradient of max(x, y) for x: half of dy at a tie, 0 where x is smaller, else dy, also at NaN, as in PyTorch. */
 export const largerShareOp: OpRecord = defineOp({
   name: 'largerShare',
   operands: { dy: 'data', x: 'data', y: 'data' },

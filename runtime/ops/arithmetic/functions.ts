@@ -68,7 +68,7 @@ function onePlusSquare(a: Tensor): Tensor {
 }
 
 function oneMinusSquare(a: Tensor): Tensor {
-  // As a product, because 1 − a² loses precision near 1.
+  // Not 1 − a², which loses precision near 1.
   return mul(add(neg(a), 1), add(a, 1));
 }
 

@@ -32,7 +32,7 @@ import { sum } from '../reduce/reduce.ts';
 import { cumsum } from '../reduce/scans.ts';
 
 export interface DiffOptions {
-  /** Concatenated before and after the tensor first. */
+  /** Concatenated before and after the tensor. */
   readonly prepend?: Tensor | null;
   readonly append?: Tensor | null;
 }
@@ -80,7 +80,7 @@ function neighbours(x: Tensor, dim: number): [later: Tensor, earlier: Tensor] {
 }
 
 export interface GradientOptions {
-  /** The distance between entries (1 by default), or one item per dimension: a distance, or the coordinates. */
+  /** The distance between entries (1 by default), or per dimension either a distance or the coordinates. */
   readonly spacing?: number | readonly (number | Tensor)[];
   /** All dimensions by default. */
   readonly dim?: number | readonly number[];
@@ -189,7 +189,7 @@ function areas(name: string, given: Tensor, { x = null, dx = 1, dim = -1 }: Trap
   return { at, own: mul(mul(height, x.rank === 1 ? reshape(gaps, shape) : gaps), 0.5) };
 }
 
-/** The area under samples along a dimension, by the trapezoidal rule. */
+/** The area under the samples along a dimension, by the trapezoidal rule. */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   return naming('trapezoid', () => {
     expectTensors('trapezoid', y);

@@ -21,7 +21,7 @@ export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor |
       const filled = (own: Tensor, number: number) =>
         indexCopy(own, dim, index, fullLike(own, number, { shape }));
       if (!(value instanceof Tensor)) return filled(x, value);
-      // By a mask: an entry that is selected twice gets the value once, and contributes to its gradient once.
+      // Uses a mask, so that an entry selected twice is filled once and contributes to the value's gradient once.
       const named = filled(fullLike(x, 0, { dtype: 'bool' }), 1);
       return casting([value], x.dtype, ([own]) => where(named, expand(own!, x.shape), x));
     });

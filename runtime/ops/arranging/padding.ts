@@ -98,7 +98,7 @@ export function pad(
       (own, _, dim) => bordered(own, dim, [first[dim]!, last[dim]!], borders[mode]),
       mode === 'circular' ? cropped(x, amounts, before, after) : x,
     );
-    // Nothing is joined where nothing is added: what remains is a view.
+    // Without added entries nothing is concatenated, and the result is a view.
     const isView = [...before, ...after].every((count) => count <= 0);
     return isView ? clone(padded) : padded;
   });

@@ -71,7 +71,7 @@ export const rollOp: OpRecord = defineOp({
   },
 });
 
-/** Shifts entries by `shifts`, wrapping around. Without `dims`, on the flattened tensor. */
+/** Shifts entries by `shifts`, wrapping around. Without `dims`, shifts the flattened tensor. */
 export function roll(
   x: Tensor,
   shifts: number | readonly number[],
@@ -160,8 +160,8 @@ export function tile(x: Tensor, counts: readonly number[]): Tensor {
 }
 
 /**
- * Repeats each entry of a dimension `repeats` times, or as often as its own count (a tensor of counts is read).
- * Without `dim`, on the flattened tensor.
+ * Repeats each entry of a dimension `repeats` times, or by its own count (a tensor of counts is read). Without `dim`,
+ * repeats the entries of the flattened tensor.
  */
 export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: number): Tensor {
   expectTensors('repeatInterleave', x);

@@ -37,7 +37,7 @@ function triangle(name: string, x: Tensor, offset: number, kept: Compare): Tenso
   });
 }
 
-/** Returns int32 [2, n]: row and column of each position that `kept` selects, in row-major order. */
+/** Returns int32 [2, n]: the row and column of each position that `kept` selects, in row-major order. */
 function placesOf(
   name: string,
   sizes: readonly number[],

@@ -30,7 +30,7 @@ import {
 } from './conv.ts';
 import { type ConvTransposeOptions, convTransposeKinds, type Pair } from './convolution-options.ts';
 
-/** Requires that a convolution of the result with these windows is at least as large as the operand. */
+/** Requires that a convolution of the result with these windows be at least as large as the operand. */
 const fitsTransposed: Fits = ([x, w], attrs) => {
   const { size, groups } = attrs;
   const [stride, padding, dilation] = [attrs.stride, attrs.padding, attrs.dilation] as Pair[];
@@ -38,7 +38,7 @@ const fitsTransposed: Fits = ([x, w], attrs) => {
   const isConvolved = [0, 1].every((d) => {
     const [out, kernel] = [(size as Pair)[d]!, w!.shape[d + 2]!];
     const found = windowed(out, kernel, stride![d]!, padding![d]!, dilation![d]!);
-    // Larger by at most the padding that is added after the result.
+    // It may be larger by the padding that is added at the end of the result.
     return found >= x!.shape[d + 2]! && found <= x!.shape[d + 2]! + dilation![d]!;
   });
   const isSplit = x!.shape[1] === w!.shape[0] && w!.shape[0]! % (groups as number) === 0;
@@ -98,8 +98,8 @@ export function convTranspose2d(
 }
 
 /**
- * Returns x with zeros for the windows that lie in the output padding, which a dilation allows to be as large as a
- * stride: the adjoint, a convolution, gives these windows a gradient.
+ * Returns x with zeros for the windows in the output padding, which with a dilation may be as large as a stride: the
+ * convolution in backward computes a gradient for these windows.
  */
 function withLastWindows(x: Tensor, stride: Pair, added: Pair): Tensor {
   const after = x.shape.map((_, d) => (d < 2 ? 0 : Math.floor(added[d - 2]! / stride[d - 2]!)));

@@ -81,7 +81,7 @@ function inferConv2d([x, w]: readonly TensorMeta[], attrs: Attrs) {
   return { dtype: x!.dtype, shape: [n!, o!, outH, outW] };
 }
 
-/** Kernels of gradients address memory by the attributes, which must belong to a convolution with this result. */
+/** Gradient kernels address memory by the attributes, which must belong to a convolution with this result. */
 function expectGradient(dy: TensorMeta, x: TensorMeta, w: TensorMeta, attrs: Attrs): void {
   const { shape } = inferConv2d(
     [
@@ -257,7 +257,7 @@ function paddedToSame(x: Tensor, weight: Tensor, stride: Pair, dilation: Pair) {
   };
 }
 
-/** Embeds one dimension as the second of two. */
+/** Returns a pair with the size or sizes of one dimension as the second. */
 export const flat = (own: number | readonly number[] | undefined, row: number): Pair | undefined =>
   own === undefined ? undefined : [row, ([own].flat() as number[])[0]!];
 

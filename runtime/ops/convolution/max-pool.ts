@@ -17,7 +17,7 @@ import { haveElements, pooledSize, windowSizes } from './window-sizes.ts';
 
 type Pair = readonly [number, number];
 
-/** The windows whose positions the indices are, along both dimensions; without them an index may be anywhere. */
+/** The windows, along both dimensions, that the indices lie in; without them an index may be anywhere. */
 const gradientWindows = {
   kernel: { optional: 'counts' },
   stride: { optional: 'counts' },
@@ -62,7 +62,7 @@ const pooledVjp = (windowsOf: (attrs: Attrs) => Attrs) =>
     ),
   }) as const;
 
-/** Kernels step through windows by these attributes. Throws ArgumentError for invalid windows. */
+/** Throws ArgumentError for invalid windows: kernels step through them by these attributes. */
 function expectWindows(x: TensorMeta, { kernel, stride, padding, dilation, size }: Attrs): void {
   const fits = ([list, from]: readonly [Attrs[string] | undefined, number]) =>
     Array.isArray(list) &&
@@ -198,7 +198,7 @@ function results([out, indices]: readonly Tensor[], both: boolean): Tensor | [Te
 export interface MaxPoolOptions<Size = number | Pair> extends Found {
   /** Defaults to the window size. */
   readonly stride?: Size;
-  /** Padding is never the maximum. */
+  /** Padding is never selected as the maximum. */
   readonly padding?: Size;
   readonly dilation?: Size;
   /** Whether the last window may extend past the end. */
@@ -238,9 +238,9 @@ function maxPool<Size>(name: string, count: 1 | 2): Pooling<Size, MaxPoolOptions
   return pool as Pooling<Size, MaxPoolOptions<Size>>;
 }
 
-/** The maximum of each window of […, c, length]; the first one wins ties. */
+/** The maximum of each window of […, c, length]; the first element wins ties. */
 export const maxPool1d = maxPool<number>('maxPool1d', 1);
-/** The maximum of each window of […, c, h, w]; the first one wins ties. */
+/** The maximum of each window of […, c, h, w]; the first element wins ties. */
 export const maxPool2d = maxPool<number | Pair>('maxPool2d', 2);
 
 function adaptiveMaxPool<Size>(name: string, count: 1 | 2): Pooling<Size, Found> {

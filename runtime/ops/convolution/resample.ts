@@ -41,7 +41,7 @@ const resamplingRules = {
   divisor: { optional: 'number' },
 } as const;
 
-/** Whether the positions computed by the mode lie in the operand or are clamped to it. */
+/** Whether the positions that the mode computes lie in the operand or are clamped to it. */
 function isResampling({ mode, step, kernel, stride, padding, divisor }: Attrs): boolean {
   if (mode === 'area') return true;
   if (mode === 'window') {
@@ -101,7 +101,7 @@ type Resampling =
       readonly kernel: number;
       readonly stride: number;
       readonly padding: number;
-      /** 0 for the window's size including the border, −1 for excluding it, else the divisor itself. */
+      /** 0: the window's size with padding; −1: without padding; else the divisor itself. */
       readonly divisor: number;
     };
 
@@ -133,7 +133,7 @@ export interface InterpolateOptions {
   readonly recomputeScaleFactor?: boolean;
 }
 
-/** The rank of the tensor that each mode takes; null for any. */
+/** The tensor rank that each mode requires; null for any. */
 const ranks: { readonly [M in InterpolationMode]: number | null } = {
   nearest: null,
   'nearest-exact': null,

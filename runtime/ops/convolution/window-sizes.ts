@@ -53,7 +53,9 @@ function windows(size: number, own: Omit<WindowSizes, 'out'>, ceilMode: boolean)
   return ceilMode && (count - 1) * stride >= size + padding ? count - 1 : count;
 }
 
-/** Whether each window contains an element of the dimension; one that starts before it may step over it. */
+/**
+ * Whether each window contains an element of the dimension: a dilated window that starts before it may step over it.
+ */
 export function haveElements(size: number, own: WindowSizes): boolean {
   const { kernel, stride, padding, dilation, out } = own;
   if ((out - 1) * stride - padding >= size) return false;
@@ -86,7 +88,7 @@ export function windowSizes(name: string, x: Tensor, count: number, given: Given
     };
     return { ...window, out: windows(sizeOf(i), window, given.ceilMode) };
   });
-  // A window entirely in the padding would have no value.
+  // A window entirely in the padding has no maximum or mean.
   const isWithin = (own: WindowSizes, i: number) =>
     own.out >= 1 && 2 * own.padding <= own.kernel && haveElements(sizeOf(i), own);
   if (sizes.every(isWithin)) return sizes;

@@ -20,7 +20,7 @@ export interface Interceptor {
   recordWrite(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs): Tensor;
 }
 
-/** Null if ops are executed. */
+/** Null while ops are executed. */
 export let interceptor: Interceptor | null = null;
 
 /** Runs `body` with ops passed to `next`. */

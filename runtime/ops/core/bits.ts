@@ -1,4 +1,4 @@
-/** Bool tensors as bits: only programs that save masks as bits contain these ops. */
+/** Bool tensors as bits, in programs that save masks as bits. */
 
 import * as bitsKernels from '../../device/cpu/scalar/bits.ts';
 import { named } from '../../device/kernel-op.ts';

@@ -69,7 +69,7 @@ export function expand(x: Tensor, shape: Shape): Tensor {
   return sameShape(x.shape, wanted) ? x : bind1(expandOp, [x], { shape: wanted });
 }
 
-/** Expands to the shape of a tensor of which only the meta is read. */
+/** Expands to the shape of a tensor, whose meta alone is read. */
 export function expandLike(x: Tensor, like: TensorMeta): Tensor {
   return sameShape(x.shape, like.shape) ? x : bind1(expandLikeOp, [x, like as Tensor]);
 }

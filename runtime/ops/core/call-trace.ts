@@ -19,9 +19,9 @@ interface Step {
   readonly device: Device;
   readonly inputs: readonly Operand[];
   readonly attrs: Attrs;
-  /** Attributes that may differ between runs. */
+  /** The names of attributes that may differ between runs. */
   readonly varying: ReadonlySet<string>;
-  /** Null for a view, which has no kernel, or for a kernel that is bound each time. */
+  /** Null for a view, which has no kernel, and for a kernel that is bound each time. */
   readonly call: PreparedCall | null;
   readonly next: Step[];
 }
@@ -43,7 +43,7 @@ const mostBranches = 8;
 
 let current: CallTrace | null = null;
 
-/** Returns the trace of the running function; null almost always. */
+/** Returns the trace of the running function; usually null. */
 export const currentCallTrace = (): CallTrace | null => current;
 
 /** Runs `body` with its ops excluded from the running function's trace. */
@@ -58,10 +58,10 @@ export function withoutCallTrace<T>(body: () => T): T {
 }
 
 /**
- * Records the ops of a function that runs eagerly on its own, in order. Later runs look up each op among the
- * recorded successors of the previous one. A match (op, attributes, device, and the operands' dtypes, shapes and
- * strides) reuses the bound kernel. Ops still run when they are called, so values, gradients, errors, memory and
- * random numbers are those of eager execution.
+ * Records, in order, the ops of a function that runs eagerly. Later runs look up each op among the recorded successors
+ * of the previous op. A match (op, attributes, device, and the operands' dtypes, shapes and strides) reuses the bound
+ * kernel. Ops still run when they are called, so values, gradients, errors, memory and random numbers are those of
+ * eager execution.
  */
 export class CallTrace {
   readonly #first: Step[] = [];

@@ -88,7 +88,7 @@ export function counting(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
 
 /** PyTorch's option of sums, products and softmax. */
 export interface DTypeOption {
-  /** The dtype in which the elements are read, and of the result; by default it follows from the tensor's. */
+  /** The dtype of the computation and the result; by default it follows from the tensor's. */
   readonly dtype?: DType | null | undefined;
 }
 
@@ -96,7 +96,7 @@ export interface DTypeOption {
 export const inDType = (x: Tensor, dtype: DType, body: (own: Tensor) => Tensor): Tensor =>
   tidy(() => cast(body(cast(x, dtype)), dtype));
 
-/** Runs `body` in the dtype of the options, or on the tensor as it is. Throws ArgumentError for other options. */
+/** Runs `body` in the options' dtype, by default the tensor's own. Throws ArgumentError for other options. */
 export function withDType(
   op: string,
   x: Tensor,

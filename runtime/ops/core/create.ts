@@ -17,13 +17,13 @@ export type NestedArray<V extends number | boolean = number | boolean> =
   | V
   | readonly NestedArray<V>[];
 
-/** The data that `tensor` takes; the clamped bytes are those of an image in a page. */
+/** The data that `tensor` accepts; images in pages have clamped bytes. */
 export type TensorData = NestedArray | TypedArray | Uint8ClampedArray;
 
 export interface TensorOptions<D extends DType = DType> extends CreateOptions<D> {
   /**
-   * Inferred from the data by default: typed arrays by their type (Uint8Array and Uint8ClampedArray as uint8), booleans as bool, numbers
-   * as float32. A Uint16Array contains the bits of float16 or bfloat16, whichever is named.
+   * Inferred from the data by default: typed arrays by their type (Uint8Array and Uint8ClampedArray as uint8), booleans
+   * as bool, numbers as float32. A Uint16Array contains the bits of float16 or bfloat16, which must be named.
    */
   readonly dtype?: D | undefined;
   /** The shape for flat typed arrays; one dimension by default. */
@@ -80,7 +80,7 @@ export function newTensor(x: Tensor, data: TensorData, options: TensorOptions = 
 
 /**
  * Returns a tensor unchanged, or cast and moved if the options name another dtype or device; calls `tensor(data,
- * options)` for other data. As in PyTorch there is no `requiresGrad`, because the tensor may belong to the caller.
+ * options)` for other data. As in PyTorch, there is no option `requiresGrad`, because the tensor may be the caller's.
  */
 export function asTensor(
   data: Tensor | TensorData,

@@ -15,7 +15,7 @@ export interface CreateOptions<D extends DType = DType> {
   readonly dtype?: D | undefined;
   /** A device or its name; defaults to the current device, or to the reference tensor's. */
   readonly device?: Device | string | undefined;
-  /** Creates a leaf whose gradient `backward()` computes. Only floating-point tensors have gradients. */
+  /** Creates a leaf whose gradient `backward()` computes; only for floating-point tensors. */
   readonly requiresGrad?: boolean | undefined;
 }
 
@@ -34,8 +34,8 @@ interface Creation {
 }
 
 /**
- * Returns the tensor that `make` creates, with the requested options applied. `make` is called with the dtype
- * (null if the data determines it), on the device. All options are checked first, so that an error draws no random
+ * Returns the tensor that `make` creates, with the requested options applied. `make` receives the dtype (null if the
+ * data determines it) and runs under the device. All options are checked first, so that an error doesn't consume random
  * numbers. Throws ArgumentError for an unknown option, DTypeError for an unknown dtype or an integer dtype with
  * `requiresGrad`, DeviceError for an unknown device.
  */
@@ -58,13 +58,13 @@ export function created<T extends DType | null>(
 /** Tensors of programs under construction that were created with `requiresGrad: true`. */
 const leavesToBegin = new WeakSet<Tensor>();
 
-/** Marks a tensor that the tracer has to turn into a leaf. */
+/** Marks a tensor that the tracer must turn into a leaf. */
 export function toBeLeaf(tensor: Tensor): Tensor {
   leavesToBegin.add(tensor);
   return tensor;
 }
 
-/** Whether the tracer has to turn this tensor into a leaf: in a program, a leaf is a separate value. */
+/** Whether the tracer must turn this tensor into a leaf: in a program, a leaf is a separate value. */
 export const beginsLeaf = (tensor: Tensor): boolean => leavesToBegin.has(tensor);
 
 /** Checks that the options are an object without unknown names, and that `requiresGrad` is a boolean. */

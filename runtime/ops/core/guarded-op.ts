@@ -6,7 +6,7 @@ import { invariant } from '../../errors/invariant.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { OpRecord } from '../record/define-op.ts';
 
-/** An op as `deviceGuard` requires it to run. */
+/** An op adapted to the current `deviceGuard`. */
 export interface GuardedOp {
   readonly op: OpRecord;
   readonly inputs: readonly Tensor[];
@@ -30,7 +30,7 @@ type Transfer = (x: Tensor, device: Device) => Tensor;
 
 let transfer: Transfer | null = null;
 
-/** Called by the transfer op, which is bound like any other op. */
+/** Called by the transfer op's module, which depends on this one. */
 export function moveOperandsBy(own: Transfer): void {
   transfer = own;
 }
@@ -38,10 +38,7 @@ export function moveOperandsBy(own: Transfer): void {
 let performed = 0;
 let moves = true;
 
-/**
- * Runs `body` without moving operands for a guard: operands of gradient ops, and so the gradients, are where the
- * forward op ran.
- */
+/** Runs `body` without moving operands for a guard, so that gradient ops run where the forward op ran. */
 export function withoutMoves<T>(body: () => T): T {
   const outer = moves;
   moves = false;
@@ -58,9 +55,9 @@ export function guardedOps(): number {
 }
 
 /**
- * Returns how an op runs under `deviceGuard(device)`; null if nothing changes. Operands move to the guard's
- * device. Exceptions: operands that meet `meta` move to `meta`; under a CPU guard, operands that meet a GPU move
- * to the GPU, the CPU computes the op, and its result goes back to the GPU, because GPU data can't be read
+ * Returns how an op runs under `deviceGuard(device)`; null if nothing changes. Operands move to the guard's device.
+ * Exceptions: if any operand is on `meta`, the others move there; under a CPU guard, if any is on a GPU, the others
+ * move there, the CPU computes the op, and its result goes back to the GPU, because GPU data can't be read
  * synchronously. Throws DeviceError for an in-place write whose target would have to move.
  */
 export function guardedOp(
@@ -94,7 +91,7 @@ function isAt(inputs: readonly Tensor[], device: Device): boolean {
   return true;
 }
 
-/** Returns the device where the operands meet: the guard's, unless an operand can't be read from its device. */
+/** Returns the device that all operands move to: the guard's, unless an operand can't be read from its device. */
 function placeOf(inputs: readonly Tensor[], device: Device): Device {
   const held = (kind: Device['kind']) => inputs.find((x) => x.device.kind === kind)?.device;
   return held('meta') ?? (device.kind === 'cpu' ? held('gpu') : undefined) ?? device;

@@ -76,7 +76,7 @@ export function preparedCall(
   return call;
 }
 
-/** Whether a bound kernel may be reused. A GPU caches its kernels itself, and evicts some. */
+/** Whether a bound kernel may be reused. GPU devices cache, and evict, kernels themselves. */
 export const isKept = (inputs: readonly TensorMeta[], device: Device): boolean =>
   device.kind === 'cpu' && inputs.length > 0 && inputs[0]!.device === device;
 
@@ -119,7 +119,7 @@ export function sameAttrs(left: Attrs, right: Attrs, varying: ReadonlySet<string
   if (left === right) return true;
   let count = 0;
   for (const name in left) {
-    // Anything but a number is checked again, and rejected.
+    // Values other than numbers are checked again, and rejected.
     if (varying.has(name)) {
       if (typeof right[name] !== 'number') return false;
     } else if (!sameValue(left[name]!, right[name])) return false;

@@ -11,8 +11,8 @@ import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
 
 /**
- * Dtypes of pointwise ops, as in PyTorch. Two tensors compute in the later dtype of bool, int32, float32, float64.
- * An integer joins an integer tensor as an integer; a fraction makes it float32. Functions of real numbers (exp,
+ * Dtypes of pointwise ops, as in PyTorch. Two tensors compute in the later dtype of bool, int32, float32, float64. With
+ * an integer tensor, an integer number keeps the dtype and a fraction makes it float32. Functions of real numbers (exp,
  * div, pow with a fraction …) return float32 for integers; comparisons return bool.
  */
 
@@ -69,7 +69,7 @@ export type Operand = Tensor | number;
 export function bindPromoted(op: OpRecord, a: Tensor, b: Tensor): Tensor {
   expectTensor(op, a);
   expectTensor(op, b);
-  // Avoids a closure in the usual case.
+  // Avoids a closure in the common case.
   if (a.dtype === b.dtype) return bind1(op, [a, b]);
   return casting([a, b], promote(a.dtype, b.dtype), (operands) => bind1(op, operands));
 }
@@ -98,7 +98,7 @@ export function floating(dtype: DType): DType {
   return dtypes[dtype].floating ? dtype : 'float32';
 }
 
-/** Returns the dtype after joining a number: an integer joins an integer tensor as an integer. */
+/** Returns the dtype promoted with a number: an integer doesn't change an integer dtype. */
 export function joinedBy(dtype: DType, number: number): DType {
   if (dtypes[dtype].floating) return dtype;
   return isInteger(number) ? counted(dtype) : 'float32';

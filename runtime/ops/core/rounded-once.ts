@@ -1,6 +1,6 @@
 /**
- * float16 and bfloat16 in functions composed of several ops: these compute in float32 and only the result is
- * rounded, so that nothing overflows or loses precision on the way.
+ * float16 and bfloat16 in functions composed of several ops: the ops compute in float32 and only the result is rounded,
+ * so that intermediate values don't overflow or lose precision.
  */
 
 import { type DType, promote } from '../../spec/dtype.ts';

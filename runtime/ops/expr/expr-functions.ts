@@ -35,7 +35,7 @@ const asinSeries = [
   4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1,
 ];
 
-/** asin of |x| ≤ ½ directly; beyond, from √((1 − x)/2), which lies in that range. */
+/** asin of |x| ≤ ½ directly; of larger x from √((1 − x)/2), which lies in that range. */
 function asin(x: Expr): Expr {
   return odd(x, (a) => {
     const far = sub(c(Math.PI / 2), mul(c(2), asinOfHalf(halfDistance(a))));
@@ -231,7 +231,7 @@ function floorDivide(x: Expr, y: Expr): Expr {
   const rest = E.rem(x, y);
   const quotient = div(sub(x, rest), y);
   const lower = select(otherSign(rest, y), sub(quotient, c(1)), quotient);
-  // Corrects the rounding of the division: takes the nearest integer.
+  // Corrects the rounding of the division by rounding to the nearest integer.
   const whole = E.floor(lower);
   const nearest = select(gt(sub(lower, whole), c(0.5)), add(whole, c(1)), whole);
   return select(E.eq(y, c(0)), div(x, y), nearest);

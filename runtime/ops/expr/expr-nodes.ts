@@ -1,8 +1,8 @@
 import { E, type Expr } from './expr.ts';
 
 /**
- * Traversals for expressions. After fusion, expressions are graphs in which a node may be reachable in
- * exponentially many ways, so code that walks a whole expression uses these.
+ * Traversals of expressions. After fusion, expressions are graphs in which exponentially many paths may lead to a node,
+ * so code that walks a whole expression must use these.
  */
 
 export function operandsOf(expr: Expr): readonly Expr[] {

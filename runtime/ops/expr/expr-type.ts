@@ -3,9 +3,9 @@ import { type BinaryFn, E, type Expr, type UnaryFn } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
 
 /**
- * The arithmetic of a node. A result of uint8, float16 or bfloat16 gets its dtype when it is stored, so fusing two
- * ops must round in between. `literal` and `fraction` are numbers that adopt their partner's arithmetic; a
- * `fraction` only that of floating-point. bool operands and comparisons are i32, 0 or 1.
+ * The arithmetic of a node. A result of dtype uint8, float16 or bfloat16 is rounded when stored, so a fusion must round
+ * between ops. `literal` and `fraction` are numbers that adopt their partner's arithmetic; a `fraction` only that of
+ * floating-point. bool operands and comparisons are i32, 0 or 1.
  */
 export type Arithmetic = 'f32' | 'f64' | 'i32' | 'literal' | 'fraction';
 

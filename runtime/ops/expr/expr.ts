@@ -1,7 +1,7 @@
 /**
- * The scalar function of a pointwise op as data: the source of CPU kernels, GPU kernels and fused kernels.
- * Arithmetic is float32, or float64 if an operand is float64 (int32 for int32 operands of + - * and comparisons).
- * Every node rounds separately, so fusion changes no bit.
+ * The scalar function of a pointwise op as data: the source of CPU kernels, GPU kernels and fused kernels. Arithmetic
+ * is float32, or float64 if an operand is float64 (int32 for int32 operands of + - * and comparisons). Every node
+ * rounds separately, so fusion doesn't change a bit.
  */
 export type Expr =
   | { readonly kind: 'input'; readonly index: number }

@@ -1,4 +1,4 @@
-/** In-place forms that copy the result, of the same size, over the first operand. */
+/** In-place forms that overwrite the first operand with a result of the same size. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';

@@ -128,7 +128,7 @@ export const copyInto = defineOp({
   vjp: { source: saving({ source: 'shape' }, ({ source }, dy) => sumTo(dy, source)) },
 });
 
-/** A gradient in the shape and dtype of the operand, which may be those of the target or others. */
+/** Returns a gradient in the operand's shape and dtype, which may differ from the target's. */
 const gradientOf = (operand: TensorMeta, gradient: Tensor): Tensor =>
   cast(sumTo(gradient, operand), operand.dtype);
 

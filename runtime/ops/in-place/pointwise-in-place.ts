@@ -98,7 +98,7 @@ function inPlaceForm(name: string): OpRecord {
     },
     kernel: op.kernel,
     inPlace: true,
-    // `flat` ops have no gradient to pass on; their result depends on nothing.
+    // `flat` ops pass no gradient on, as if the result depended on no operand.
     vjp: op.vjp ?? {},
   });
 }

@@ -30,7 +30,7 @@ export class ShapeDependsOnData extends ArgumentError {
   }
 }
 
-/** Throws unless the tensor has data that can be read: it isn't disposed, nor a value of a program. */
+/** Throws unless the tensor's data can be read: it is neither disposed nor a value of a program. */
 export function expectStored(op: string, x: Tensor): void {
   expectTensors(op, x);
   if (x.traced) throw new ShapeDependsOnData(op, x);
@@ -43,7 +43,7 @@ export function readNumbers(op: string, x: Tensor): ReturnType<typeof numbersOf>
   return numbersOf(x.device.downloadSync(x, x, op), x.dtype);
 }
 
-/** The least and the largest of the numbers: Infinity and −Infinity of none, NaN if one is NaN. */
+/** Returns the smallest and largest number: Infinity and −Infinity if there are none, NaN if any is NaN. */
 export function extremesOf(numbers: ArrayLike<number>): { least: number; most: number } {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let i = 0; i < numbers.length; i++) {
@@ -53,7 +53,7 @@ export function extremesOf(numbers: ArrayLike<number>): { least: number; most: n
   return { least, most };
 }
 
-/** Returns the coordinates as `coordinateTensor` does, for a tensor of a program whose count a run knows. */
+/** Like `coordinateTensor`, for a tensor of a program, where only a run knows the count. */
 type FindInProgram = (x: Tensor) => Tensor | null;
 
 let findInProgram: FindInProgram | null = null;
@@ -76,12 +76,12 @@ function coordinateTensor(op: string, x: Tensor): Tensor {
   if (found) return found;
   const values = readNumbers(op, x);
   let count = 0;
-  // Without branches, which would be mispredicted half of the time.
+  // Branch-free: branches might be mispredicted half of the time.
   for (let i = 0; i < values.length; i++) count += Number(values[i] !== 0);
   const data = new Int32Array(x.rank * count);
   const columns = x.shape.at(-1) ?? 1;
   let place = 0;
-  // A scalar has a place without coordinates: a write at a negative index has no effect.
+  // A scalar's element has no coordinates: writes at negative indices have no effect.
   for (let start = 0; place < count; start += columns) {
     const first = place;
     for (let column = 0; column < columns && place < count; column++) {
@@ -101,7 +101,7 @@ function coordinateTensor(op: string, x: Tensor): Tensor {
 }
 
 export interface NonzeroOptions {
-  /** Returns one int32 vector per dimension instead, as `index` takes them. */
+  /** Returns one int32 vector per dimension instead, the form that `index` accepts. */
   readonly asTuple?: boolean;
 }
 

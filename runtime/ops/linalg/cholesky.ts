@@ -48,8 +48,8 @@ export interface CholeskyOptions {
 }
 
 /**
- * The lower triangular L with L·Lᵀ = x, for symmetric positive definite matrices x [.., n, n], of which the lower
- * triangle is read. Computed in float64; integers become float32. Throws ArgumentError for any other matrix.
+ * The lower triangular L with L·Lᵀ = x, for symmetric positive definite matrices x [.., n, n]; reads only the lower
+ * triangle. Computed in float64; integers become float32. Throws ArgumentError for any other matrix.
  */
 export function cholesky(x: Tensor, options: CholeskyOptions = {}): Tensor {
   expectOptions('cholesky', options, { upper: flag });

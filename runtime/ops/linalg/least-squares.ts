@@ -60,7 +60,10 @@ const rankKinds = { rtol: orNull(nonNegativeNumber), atol: orNull(nonNegativeNum
 
 const epsilonOf = (dtype: DType): number => (dtype === 'float64' ? 2 ** -52 : 2 ** -23);
 
-/** PyTorch's tolerances: relative to the largest singular value, if neither is given or the absolute one is 0. */
+/**
+ * PyTorch's default tolerance is relative to the largest singular value. It applies if neither is given, or if the
+ * absolute one is 0.
+ */
 function tolerances(x: TensorMeta, { rtol = null, atol = null }: RankOptions) {
   const size = Math.max(...x.shape.slice(-2));
   const usual = size * epsilonOf(x.dtype);
@@ -69,7 +72,7 @@ function tolerances(x: TensorMeta, { rtol = null, atol = null }: RankOptions) {
 
 /**
  * The Moore-Penrose pseudoinverse of matrices [.., m, n]: [.., n, m]. Computed in float64; integers become float32. The
- * gradient is that of matrices of the same rank.
+ * gradient assumes that the rank doesn't change.
  */
 export function pinv(x: Tensor, options: RankOptions = {}): Tensor {
   return naming('pinv', () => {
@@ -81,7 +84,7 @@ export function pinv(x: Tensor, options: RankOptions = {}): Tensor {
 }
 
 export interface MatrixRankOptions extends RankOptions {
-  /** Whether the matrices are symmetric: their eigenvalues take the place of singular values. */
+  /** Whether the matrices are symmetric; then eigenvalues are used instead of singular values. */
   readonly hermitian?: boolean;
 }
 
@@ -114,8 +117,9 @@ export interface LstsqOptions {
 type LeastSquares = [solution: Tensor, residuals: Tensor, rank: Tensor, singularValues: Tensor];
 
 /**
- * `[X, residuals, rank, singular values]` for the X [.., n, k] that minimizes ‖a·X − b‖, of these the shortest, for matrices [.., m, n] and right sides [.., m, k], or [.., m] for
- * one right side of a single matrix. The residuals [.., k] are sums of squared errors. Computed by the pseudoinverse, so a may have any rank.
+ * `[X, residuals, rank, singular values]`, where X [.., n, k] is the minimizer of ‖a·X − b‖ with the smallest norm, for
+ * matrices [.., m, n] and right-hand sides [.., m, k], or [.., m] for one right-hand side of a single matrix. The
+ * residuals [.., k] are sums of squared errors. Computed by the pseudoinverse, so a may have any rank.
  */
 export function lstsq(a: Tensor, b: Tensor, options: LstsqOptions = {}): LeastSquares {
   return naming('lstsq', () => {

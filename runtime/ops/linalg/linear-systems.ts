@@ -80,7 +80,7 @@ function transposedSystem(a: Tensor, dy: Tensor, attrs: Attrs): Tensor {
   return bind1(solveTriangularOp, [mT(a), dy], { ...attrs, upper: !attrs.upper });
 }
 
-/** Keeps the part of a gradient for the triangle that the op reads; elsewhere it is 0. */
+/** Zeroes a gradient outside the triangle that the op reads. */
 function readPart(gradient: Tensor, { upper, unitriangular }: Attrs): Tensor {
   const inside = unitriangular ? 1 : 0;
   return upper ? triu(gradient, inside) : tril(gradient, -inside);

@@ -1,4 +1,4 @@
-/** The factorization of matrices into an orthogonal and a triangular one. */
+/** The factorization of matrices into an orthogonal and a triangular factor. */
 
 import * as orthogonalKernels from '../../device/cpu/scalar/orthogonal.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -40,7 +40,7 @@ function parts(packed: Tensor, m: number): { q: Tensor; r: Tensor } {
 /** Mirrors an upper triangle. */
 const mirrored = (x: Tensor): Tensor => sub(add(x, mT(x)), diagEmbed(diagonal(x, 0, -2, -1)));
 
-/** One result has both factors, since a gradient belongs to the first result of an op alone. */
+/** One result contains both factors, because only the first result of an op has a gradient. */
 export const orthogonalFactorsOp = defineOp({
   name: 'orthogonalFactors',
   operands: { x: 'data' },
@@ -73,9 +73,9 @@ function refuseGradient(m: number, n: number): never {
 const modes = ['reduced', 'complete', 'r'] as const;
 
 /**
- * `[Q, R]` with Q·R = x for matrices [.., m, n]: orthonormal columns Q [.., m, k] and upper triangular R [.., k, n], k the
- * smaller of m and n, or m with mode 'complete'. Mode 'r' returns R alone, after an empty tensor. Computed in float64;
- * integers become float32. Gradients need the first k columns to be independent.
+ * `[Q, R]` with Q·R = x for matrices [.., m, n]: orthonormal columns Q [.., m, k] and upper triangular R [.., k, n], k
+ * the smaller of m and n, or m with mode 'complete'. Mode 'r' returns R alone, after an empty tensor. Computed in
+ * float64; integers become float32. Gradients require the first k columns to be linearly independent.
  */
 export function qr(x: Tensor, mode: (typeof modes)[number] = 'reduced'): [q: Tensor, r: Tensor] {
   return naming('qr', () => {
@@ -93,7 +93,7 @@ export function qr(x: Tensor, mode: (typeof modes)[number] = 'reduced'): [q: Ten
     return tidy(() => {
       const own = cast(x, floating(x.dtype));
       if (m < n) {
-        // The first columns decide on Q; the others are only turned.
+        // The first m columns determine Q; the others are only multiplied by it.
         const [q, r] = qr(narrow(own, -1, 0, m));
         const others = matmul(mT(q), narrow(own, -1, m, n - m));
         const all = cat([r, others], -1);

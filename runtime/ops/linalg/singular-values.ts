@@ -27,7 +27,7 @@ interface Parts {
   readonly s: Tensor;
 }
 
-/** Splits what the kernel returns for matrices m×n, or a gradient of it. */
+/** Splits the kernel's result for m×n matrices, or a gradient of it. */
 function parts(packed: Tensor, m: number, n: number): Parts {
   return {
     u: narrow(packed, -2, 0, m),
@@ -39,11 +39,11 @@ function parts(packed: Tensor, m: number, n: number): Parts {
 /** x − xᵀ */
 const skew = (x: Tensor): Tensor => sub(x, mT(x));
 
-/** The part of a change of orthonormal columns that leaves the space that they span. */
+/** The part of a change of orthonormal columns that is orthogonal to the space they span. */
 const outside = (q: Tensor, change: Tensor): Tensor =>
   sub(change, matmul(q, matmul(mT(q), change)));
 
-/** One result has all parts, since a gradient belongs to the first result of an op alone. */
+/** One result contains all parts, because only the first result of an op has a gradient. */
 export const singularVectorsOp = defineOp({
   name: 'singularVectors',
   operands: { x: 'data' },
@@ -55,7 +55,8 @@ export const singularVectorsOp = defineOp({
   },
   kernel: named('singularVectors', singularValuesKernels.singularVectors),
   vjp: {
-    // U · (skew(Uᵀ·dU)/E · S + S · skew(Vᵀ·dV)/E + diag(dS)) · Vᵀ with E = sⱼ² − sᵢ², and what leaves the spaces of U and V.
+    // U · (skew(Uᵀ·dU)/E · S + S · skew(Vᵀ·dV)/E + diag(dS)) · Vᵀ with E = sⱼ² − sᵢ², plus the parts outside the spaces
+    // of U and V.
     x: saving({ out: 'value', x: 'shape' }, ({ out, x }, dy) => {
       const [m, n] = x.shape.slice(-2) as [number, number];
       const { u, v, s } = parts(out, m, n);
@@ -78,7 +79,7 @@ export interface SvdOptions {
   readonly fullMatrices?: boolean;
 }
 
-/** Orthonormal columns, continued to a square matrix. */
+/** Completes orthonormal columns to a square matrix. */
 function square(columns: Tensor): Tensor {
   const [m, k] = columns.shape.slice(-2) as [number, number];
   if (m === k) return columns;
@@ -87,10 +88,10 @@ function square(columns: Tensor): Tensor {
 }
 
 /**
- * `[U, S, Vᵀ]` of matrices [.., m, n]: U [.., m, m], the singular values S [.., k] in descending order, k the smaller of m
- * and n, and Vᵀ [.., n, n]; without `fullMatrices` U [.., m, k] and Vᵀ [.., k, n]. Computed in float64; integers become
- * float32. Signs are arbitrary, and where singular values are equal, vectors have no gradient: NaN or infinite where
- * one is asked for.
+ * `[U, S, Vᵀ]` of matrices [.., m, n]: U [.., m, m], the singular values S [.., k] in descending order, k the smaller
+ * of m and n, and Vᵀ [.., n, n]; without `fullMatrices` U [.., m, k] and Vᵀ [.., k, n]. Computed in float64; integers
+ * become float32. Signs are arbitrary. Vectors of equal singular values have no gradient: if needed, it is NaN or
+ * infinite.
  */
 export function svd(x: Tensor, options: SvdOptions = {}): [u: Tensor, s: Tensor, vh: Tensor] {
   return naming('svd', () => {

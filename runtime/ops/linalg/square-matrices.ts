@@ -17,7 +17,7 @@ function expectSquare(name: string, x: TensorMeta): void {
   });
 }
 
-/** Throws ShapeError for anything without the two dimensions of a matrix. */
+/** Throws ShapeError for a tensor with fewer than two dimensions. */
 export function expectMatrices(name: string, x: TensorMeta): void {
   if (x.shape.length >= 2) return;
   throw new ShapeError({

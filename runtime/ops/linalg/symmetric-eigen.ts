@@ -19,13 +19,13 @@ import { inferSquare } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
 
-/** Splits what the kernel returns, or a gradient of it. */
+/** Splits the kernel's result, or a gradient of it. */
 function parts(packed: Tensor): { vectors: Tensor; values: Tensor } {
   const n = packed.shape.at(-1)!;
   return { vectors: narrow(packed, -2, 0, n), values: select(packed, -2, n) };
 }
 
-/** One result has both, since a gradient belongs to the first result of an op alone. */
+/** One result contains both, because only the first result of an op has a gradient. */
 export const symmetricEigenOp = defineOp({
   name: 'symmetricEigen',
   operands: { x: 'data' },
@@ -50,11 +50,11 @@ export const symmetricEigenOp = defineOp({
   },
 });
 
-/** The length of an eigenvector doesn't change. */
+/** Drops the diagonal, because the length of an eigenvector is fixed. */
 const withoutDiagonal = (x: Tensor): Tensor => sub(x, diagEmbed(diagonal(x, 0, -2, -1)));
 
 export interface SymmetricOptions {
-  /** The triangle that is read, 'L' by default; the other one counts as its mirror image. */
+  /** The triangle to read, 'L' by default; the other is assumed to be its mirror image. */
   readonly uplo?: 'L' | 'U';
 }
 
@@ -67,9 +67,9 @@ function packed(name: string, x: Tensor, options: SymmetricOptions): Tensor {
 }
 
 /**
- * `[eigenvalues, eigenvectors]` of symmetric matrices [.., n, n]: the values [.., n] ascend, the vectors are the columns
- * of [.., n, n]. Computed in float64; integers become float32. Signs of vectors are arbitrary, and where values are
- * equal, vectors have no gradient: NaN or infinite where one is asked for.
+ * `[eigenvalues, eigenvectors]` of symmetric matrices [.., n, n]: the values [.., n] ascend, the vectors are the
+ * columns of [.., n, n]. Computed in float64; integers become float32. Signs of vectors are arbitrary. Vectors of equal
+ * values have no gradient: if needed, it is NaN or infinite.
  */
 export function eigh(x: Tensor, options: SymmetricOptions = {}): [values: Tensor, vectors: Tensor] {
   return naming('eigh', () =>

@@ -28,7 +28,7 @@ import { warnOfSizes } from './unequal-sizes.ts';
 export interface NllOptions extends LossOptions {
   /** The factor of each class, [classes]. */
   readonly weight?: Tensor | null;
-  /** The label that has no loss and doesn't count in the mean. −100 by default. */
+  /** The label that is ignored: it has no loss and doesn't count in the mean. −100 by default. */
   readonly ignoreIndex?: number;
 }
 

@@ -26,7 +26,7 @@ export function lossOf<const T extends readonly Tensor[], O extends LossOptions>
 }
 
 /**
- * Throws ShapeError for a target of another shape. Broadcasting would compare each of n scores [n, 1] with each of n
+ * Throws ShapeError for a target of another shape: broadcasting would compare each of n scores [n, 1] with each of n
  * targets [n].
  */
 export function expectTargetOf(name: string, x: Tensor, target: Tensor): void {

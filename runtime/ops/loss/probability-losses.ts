@@ -73,8 +73,8 @@ export interface BinaryOptions extends LossOptions {
 }
 
 /**
- * −(target · ln x + (1 − target) · ln(1 − x)) of probabilities x. The result is NaN where x is outside 0 to 1:
- * PyTorch throws, for which it reads all values in every call. To check, use
+ * −(target · ln x + (1 − target) · ln(1 − x)) of probabilities x. The result is NaN where x is outside [0, 1]. PyTorch
+ * throws, which requires reading all values in every call; to check, use
  * `x.ge(0).logicalAnd(x.le(1)).all().itemSync()`.
  */
 export function binaryCrossEntropy(x: Tensor, target: Tensor, given: BinaryOptions = {}): Tensor {
@@ -128,7 +128,7 @@ function weighedLogits(x: Tensor, target: Tensor, posWeight: Tensor): Tensor {
 export interface KlDivOptions {
   /** 'batchmean' divides the sum by the first dimension. 'mean' by default. */
   readonly reduction?: Reduction | 'batchmean';
-  /** Whether the target is given as logarithms too. */
+  /** Whether the target contains logarithms, too. */
   readonly logTarget?: boolean;
 }
 

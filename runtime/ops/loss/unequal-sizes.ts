@@ -2,13 +2,15 @@ import { formatPosition, userPosition } from '../../errors/position.ts';
 import { sameShape } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
-/** The pairs of ranks for which each loss has warned: a step that is repeated warns once. */
+/** The pairs of ranks for which each loss has warned, so that a repeated step warns once. */
 const told = new Set<string>();
 
 /** Whether losses are called at sizes that the compiler has chosen. */
 let areSamples = false;
 
-/** Calls `body`, in which losses don't warn: their sizes are samples, which differ where those of calls agree. */
+/**
+ * Calls `body` without warnings of losses: their sizes are samples, which may differ where those of real calls agree.
+ */
 export function atSampleSizes<T>(body: () => T): T {
   const before = areSamples;
   areSamples = true;
@@ -19,7 +21,7 @@ export function atSampleSizes<T>(body: () => T): T {
   }
 }
 
-/** Warns of a target that is broadcast, as PyTorch does: scores [n, 1] and targets [n] have n × n differences. */
+/** Like PyTorch, warns of a target that is broadcast: scores [n, 1] and targets [n] have n × n differences. */
 export function warnOfSizes(name: string, { shape }: Tensor, target: Tensor): void {
   if (areSamples || sameShape(shape, target.shape)) return;
   const key = `${name} ${shape.length} ${target.shape.length}`;

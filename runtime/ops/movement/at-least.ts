@@ -6,15 +6,15 @@ import { expand } from '../core/broadcast.ts';
 import { expectTensors, shapeOf } from '../record/expect-tensors.ts';
 import { reshape } from './movement.ts';
 
-/** A number becomes [1]; others are returned as they are. */
+/** A scalar becomes [1]; any other tensor is returned unchanged. */
 export const atleast1d = (x: Tensor): Tensor =>
   shapeOf('atleast1d', x).length === 0 ? reshape(x, [1]) : x;
 
-/** A number becomes [1, 1], a vector [1, n]; others are returned as they are. */
+/** A scalar becomes [1, 1], a vector [1, n]; any other tensor is returned unchanged. */
 export const atleast2d = (x: Tensor): Tensor =>
   shapeOf('atleast2d', x).length < 2 ? reshape(x, [1, x.shape[0] ?? 1]) : x;
 
-/** A number becomes [1, 1, 1], a vector [1, n, 1], a matrix [m, n, 1]; others are returned as they are. */
+/** A scalar becomes [1, 1, 1], a vector [1, n, 1], a matrix [m, n, 1]; any other tensor is returned unchanged. */
 export function atleast3d(x: Tensor): Tensor {
   expectTensors('atleast3d', x);
   if (x.rank > 2) return x;

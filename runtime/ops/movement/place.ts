@@ -135,7 +135,7 @@ provideRegions({
   part: asStrided,
   replaced: partReplaced,
 });
-/** Its gradient gets the sizes before the repetition from its own: no value of a program has them. */
+/** Its gradient derives the sizes before the repetition from dy: no value of a program has that shape. */
 const repeatOp: OpRecord = {
   ...expandOp,
   vjp: {

@@ -1,4 +1,4 @@
-/** More views: strided slices, diagonals, and permutations under other names. */
+/** More views: strided slices, diagonals, and permutations by other names. */
 
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
@@ -70,7 +70,7 @@ export const sliceOp = defineOp({
 /** Clips a bound of a range to a dimension of `size` entries: 0 to `size`. */
 export function clipped(index: number, size: number): number {
   const at = isBelow(index, 0) ? plus(index, size) : index;
-  // Not Math.min and Math.max, which would fix the value of a number that each run computes.
+  // Not Math.min and Math.max, which would specialize a program for the value of a symbolic number.
   if (!isBelow(0, at)) return 0;
   return isBelow(size, at) ? size : at;
 }
@@ -171,7 +171,7 @@ export function diag(x: Tensor, offset = 0): Tensor {
   });
 }
 
-// Permutations under other names
+// Permutations by other names
 
 /** Moves dimensions to new positions; the others keep their order. */
 export function movedim(

@@ -1,4 +1,4 @@
-/** Groups of a tensor's elements that are standardized together, and the facts that ops on groups share. */
+/** Groups of a tensor's elements that are standardized together, and the facts shared by ops on groups. */
 
 import type { Attrs, OperandUse } from '../../device/kernel-op.ts';
 import type { RowCut, RowSlice } from '../../device/staged-body.ts';
@@ -35,8 +35,8 @@ export const groupingOf = (attrs: Attrs): Grouping => attrs as unknown as Groupi
 const isPerWeight = (name: string): boolean => name === 'weight' || name === 'bias';
 
 /**
- * Returns the facts of an op on groups that follow from its operands' names. The first operand may be of half
- * precision, whose statistics, weights and biases are float32.
+ * Returns the facts of an op on groups that follow from its operands' names. The first operand may have half precision;
+ * statistics, weights and biases are then float32.
  */
 export function onGroups<const O extends Readonly<Record<string, OperandUse>>>(operands: O) {
   const names = Object.keys(operands);
@@ -63,7 +63,7 @@ interface Grouped {
   readonly weight?: TensorMeta;
 }
 
-/** Requires that the groups, which the kernel walks by, cover the operand, and that statistics and weights fit. */
+/** Requires that the groups, by which kernels address memory, cover the operand and that statistics and weights fit. */
 function fitsGrouping({ x, stats, weight }: Grouped, attrs: Attrs): true | string {
   const { view, over, weightShape } = groupingOf(attrs);
   const areDims = new Set(over).size === over.length && over.every((dim) => dim < view.length);
@@ -80,7 +80,7 @@ function fitsGrouping({ x, stats, weight }: Grouped, attrs: Attrs): true | strin
   return fits || 'groups that cover the operand, with their statistics and weights';
 }
 
-/** Cuts into consecutive groups if contiguous with repeating weights. */
+/** Cuts into consecutive groups if groups are contiguous and weights repeat. */
 export function groupRows(operands: object): RowRule {
   const sliced = Object.keys(operands).map((name) => !isPerWeight(name));
   return (inputs, outputs, attrs) => {

@@ -82,7 +82,7 @@ export function layerNorm(
   return overLast('layerNorm', x, shape, [weight, bias], eps, true);
 }
 
-/** Divides by the root mean square of the last dimensions; `eps` is that of float32 by default. */
+/** Divides by the root mean square of the last dimensions; `eps` is the machine epsilon by default. */
 export function rmsNorm(
   x: Tensor,
   shape: number | Shape,
@@ -165,7 +165,7 @@ function follow(
   count: number,
   momentum: number,
 ): void {
-  // An empty batch changes nothing.
+  // An empty batch doesn't change the running values.
   if (count === 0) return;
   noGrad(() => {
     if (runningMean) add_(mul_(runningMean, minus(1, momentum)), center, momentum);

@@ -91,7 +91,7 @@ export const logSoftmaxOp = alongLast(
   },
 );
 
-/** Runs the op along `dim`: kernels run along the last dimension, so another one is swapped there and back. */
+/** Runs the op along `dim`. Kernels run along the last dimension, so any other is swapped there and back. */
 function alongDim(op: OpRecord, x: Tensor, dim: number): Tensor {
   const at = normalizeDim(dim, x.rank, op.name);
   if (at >= x.rank - 1) return bind1(op, [x]);
@@ -164,8 +164,8 @@ export const nllLossOp = defineOp({
 });
 
 /**
- * The log-probability of each row's label; 0 where that is no class, which `nllLossOfScores` refuses or ignores. Only
- * the compiler emits both, for slices: only the second one needs all rows, and it may throw.
+ * The log-probability of each row's label; 0 if that isn't a class, which `nllLossOfScores` rejects or ignores. Only
+ * the compiler emits the two ops, for slices: only the second needs all rows and may throw.
  */
 export const labelScoresOp = defineOp({
   name: 'labelScores',
@@ -191,7 +191,9 @@ export const nllLossOfScoresOp = defineOp({
   mayRefuse: true,
 });
 
-/** The gradient of one counted log-probability: −dy over the number of counted ones. Only the compiler emits it. */
+/**
+ * The gradient of one counted log-probability: −dy divided by the number of counted labels. Only the compiler emits it.
+ */
 export const nllLossShareOp = defineOp({
   name: 'nllLossShare',
   operands: { dy: 'data', target: 'data' },

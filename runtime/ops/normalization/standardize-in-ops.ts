@@ -1,4 +1,4 @@
-/** Standardization and its gradient as other ops, which can be differentiated again. */
+/** Standardization and its gradient composed of other ops, which can be differentiated again. */
 
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';

@@ -21,7 +21,7 @@ import { plain, recordedGradient } from './standardize-in-ops.ts';
 function inferStandardized([x]: readonly TensorMeta[], attrs: Attrs) {
   const { view, over } = groupingOf(attrs);
   const groups = sizeOf(view.filter((_, d) => !over.includes(d)));
-  // Statistics of half-precision tensors stay in float32, for backward and running values.
+  // Statistics of half-precision tensors are float32, for backward and running values.
   return [
     { dtype: x!.dtype, shape: x!.shape },
     { dtype: wide(x!.dtype), shape: [groups, 2] },
@@ -90,7 +90,7 @@ const forward = {
   kernel: named('standardize', standardizationKernels.standardize),
 } as const;
 
-/** Images one after another, for groups that are channels of a batch and whose statistics are given. */
+/** Cuts by images, for groups that are channels of a batch with given statistics. */
 const imageRows: RowRule = (inputs, outputs, attrs) => {
   const { view, over } = groupingOf(attrs);
   if (over[0] !== 0 || over.length < 2 || view[0]! < 2) return [];

@@ -6,7 +6,7 @@ interface LinearForm {
   readonly terms: ReadonlyMap<ScalarId, number>;
 }
 
-/** Returns x − y if it is the same for all integers that both are computed from; else undefined. */
+/** Returns x − y if it is constant for all integer inputs of both; else undefined. */
 export function knownDifference(table: ScalarTable, x: ScalarId, y: ScalarId): number | undefined {
   const { constant, terms } = sum(formOf(table, x), formOf(table, y), -1);
   return terms.size === 0 ? constant : undefined;

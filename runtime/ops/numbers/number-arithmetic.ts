@@ -1,6 +1,6 @@
 /**
- * Arithmetic and comparisons on numbers passed to ops. Arithmetic on a symbolic number is symbolic; after a
- * comparison, the program depends only on the outcome, not on the number.
+ * Arithmetic and comparisons on numbers passed to ops. Arithmetic on a symbolic number is symbolic; a comparison makes
+ * the program depend on the outcome, not on the number.
  */
 
 import { ArgumentError } from '../../errors/errors.ts';

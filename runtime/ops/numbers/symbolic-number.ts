@@ -1,6 +1,6 @@
 /**
- * JavaScript numbers that are only known when a program runs. The tensor API accepts them as numbers, and they end
- * up in op attributes; they are computed from the program's scalar inputs.
+ * JavaScript numbers that are only known when a program runs: it computes them from its scalar inputs. The tensor API
+ * accepts them as numbers, and they end up in op attributes.
  */
 
 import { invariant } from '../../errors/invariant.ts';
@@ -30,7 +30,10 @@ export interface ScalarDependencies {
   readonly decisions: readonly (readonly [key: string, decision: ScalarDecision])[];
 }
 
-/** The JavaScript arithmetic of one program: straight-line steps over earlier ones, without duplicates. */
+/**
+ * The JavaScript arithmetic of one program: straight-line steps, each on the results of earlier steps, without
+ * duplicates.
+ */
 export class ScalarTable {
   readonly nodes: ScalarNode[] = [];
   /** The values of the nodes at trace time. */
@@ -65,7 +68,7 @@ export class ScalarTable {
     return this.#symbol(this.#add({ kind: 'apply', fn, args: ids }, value));
   }
 
-  /** Returns a choice among constants with each of them mapped; undefined for other numbers. */
+  /** Maps each constant of a number that is a choice among constants; undefined for other numbers. */
   mapChoice(id: ScalarId, to: (value: number) => number): SymbolicNumber | undefined {
     const node = this.nodes[id]!;
     if (node.kind === 'constant') return this.#symbol(this.#constant(to(node.value)));
@@ -196,8 +199,8 @@ const spelled = (_key: string, value: unknown) =>
   typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 
 /**
- * Behaves like a number whose value is requested only when it must be known: arithmetic unaware of symbols gets
- * the current value, and the table then notes that the program depends on it.
+ * Behaves like a number whose value is read only if needed: code unaware of symbols gets the current value, and the
+ * table then records that the program depends on it.
  */
 export class SymbolicNumber {
   readonly table: ScalarTable;

@@ -64,7 +64,7 @@ export const reluGradOp: OpRecord = defineOp({
   name: 'reluGrad',
   operands: { dy: 'data', out: 'data' },
   infer: inferSame,
-  // NaN passes the gradient, because its value is kept too.
+  // NaN passes the gradient, because it also passes its value.
   kernel: pointwise(E.select(E.le(y, E.const(0)), E.const(0), x)),
   vjp: { dy: saving({ out: 'value' }, ({ out }, g) => bind1(reluGradOp, [g, out])) },
 });

@@ -29,7 +29,7 @@ export const atan2Op = defineOp({
   },
 });
 
-/** a / (x² + y²), and 0 at the origin, where the angle has no slope. */
+/** a / (x² + y²), and 0 at the origin, where the angle has no derivative. */
 function perSquaredLength(a: Tensor, x: Tensor, y: Tensor): Tensor {
   const squared = add(mul(x, x), mul(y, y));
   return dropWhere(div(a, squared), eq(squared, 0));

@@ -45,7 +45,7 @@ export const clampOp = defineOp({
   },
 });
 
-/** At the bounds the gradient passes, as in PyTorch. */
+/** As in PyTorch, the gradient passes at the bounds. */
 export const clampGradOp: OpRecord = defineOp({
   name: 'clampGrad',
   operands: { dy: 'data', x: 'data' },
@@ -187,7 +187,7 @@ export const nanToNumOp = defineOp({
   vjp: { x: saving({ x: 'value' }, ({ x }, dy) => keepWhere(dy, isfinite(x))) },
 });
 
-/** Replaces NaN (by 0) and infinities (by the largest numbers of the dtype), or by the given numbers. */
+/** Replaces NaN and infinities by the given numbers, by default 0 and the dtype's largest numbers. */
 export function nanToNum(a: Tensor, nan = 0, posinf?: number, neginf?: number): Tensor {
   expectTensors('nanToNum', a);
   const { dtype } = a;
@@ -201,7 +201,7 @@ export const xlogyOp = defineOp({
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('xlogy'),
   kernel: pointwise(
-    // 0 · ln y is 0 even if ln y is infinite or, below 0, NaN; a NaN of y itself is kept.
+    // 0 · ln y is 0 even if ln y is infinite or, for negative y, NaN; but NaN if y itself is.
     E.select(
       E.eq(x, E.const(0)),
       E.select(E.gt(E.add(E.gt(y, E.const(0)), E.le(y, E.const(0))), E.const(0)), E.const(0), y),

@@ -110,12 +110,12 @@ export const le = compare('le');
 export const gt = compare('gt');
 export const ge = compare('ge');
 
-/** Zeros elements where `mask` is true, including Infinity. */
+/** Zeroes elements where `mask` is true, even infinite ones. */
 export function dropWhere(a: Tensor, mask: Tensor): Tensor {
   return bind1(dropWhereOp, [a, mask]);
 }
 
-/** Zeros elements where `mask` is false. */
+/** Zeroes elements where `mask` is false. */
 export function keepWhere(a: Tensor, mask: Tensor): Tensor {
   return bind1(keepWhereOp, [a, mask]);
 }

@@ -20,7 +20,7 @@ import { defineOp } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectWhole } from '../record/positional.ts';
 
-/** Those that booleans have, too. */
+/** The functions that are also defined for booleans. */
 const bitwise: readonly string[] = ['and', 'or', 'xor'];
 const names = ['and', 'or', 'xor', 'shiftLeft', 'shiftRight', 'gcd', 'lcm'] as const;
 
@@ -67,22 +67,22 @@ function ofIntegers(name: string, fn: (typeof names)[number], ofBools: boolean) 
     });
 }
 
-/** The bits that both have; of booleans, whether both are true. */
+/** The bits set in both; for booleans, whether both are true. */
 export const bitwiseAnd = ofIntegers('bitwiseAnd', 'and', true);
-/** The bits that either has; of booleans, whether either is true. */
+/** The bits set in either; for booleans, whether either is true. */
 export const bitwiseOr = ofIntegers('bitwiseOr', 'or', true);
-/** The bits that exactly one has; of booleans, whether exactly one is true. */
+/** The bits set in exactly one; for booleans, whether exactly one is true. */
 export const bitwiseXor = ofIntegers('bitwiseXor', 'xor', true);
-/** x · 2^y, without the bits beyond the dtype's; 0 for y below 0 or above its bits. */
+/** x · 2^y, truncated to the dtype's bits; 0 if y is negative or exceeds them. */
 export const bitwiseLeftShift = ofIntegers('bitwiseLeftShift', 'shiftLeft', false);
-/** x / 2^y, rounded down; 0 or −1 for y below 0 or above its bits. */
+/** x / 2^y, rounded down; 0 or −1 if y is negative or exceeds the dtype's bits. */
 export const bitwiseRightShift = ofIntegers('bitwiseRightShift', 'shiftRight', false);
-/** The greatest common divisor; 0 of 0 and 0. */
+/** The greatest common divisor; 0 if both are 0. */
 export const gcd = ofIntegers('gcd', 'gcd', false);
 /** The least common multiple; 0 if either is 0. */
 export const lcm = ofIntegers('lcm', 'lcm', false);
 
-/** All bits exchanged; of booleans, whether it is false. */
+/** Inverts all bits; for booleans, the logical complement. */
 export function bitwiseNot(x: Tensor): Tensor {
   return naming('bitwiseNot', () => {
     expectTensors('bitwiseNot', x);

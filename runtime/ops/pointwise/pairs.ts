@@ -44,7 +44,7 @@ function ignoringNaN(
   first: (a: Tensor, b: Tensor) => Tensor,
 ) {
   const chosen = (a: Tensor, b: Tensor) => logicalOr(first(a, b), isnan(b));
-  // At a tie each operand gets half of the gradient, as in PyTorch.
+  // As in PyTorch, each operand gets half of the gradient at a tie.
   const half = (dy: Tensor, a: Tensor, b: Tensor, untied: Tensor) =>
     where(eq(a, b), mul(dy, 0.5), untied);
   const op = defineOp({
@@ -80,8 +80,8 @@ export const hypotOp = defineOp({
   name: 'hypot',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('hypot'),
-  // Scaled by the larger one, so that squares neither overflow nor underflow.
-  // An infinite side makes the result infinite, even if the other one is NaN.
+  // Scaled by the larger side, so that squares neither overflow nor underflow. An infinite side makes the result
+  // infinite, even if the other is NaN.
   kernel: pointwise(
     E.select(
       E.select(isInfinite(x), E.const(1), isInfinite(y)),
@@ -188,7 +188,7 @@ export const copysignOp = defineOp({
   infer: inferBinary('copysign'),
   kernel: pointwise(E.select(isNegative(y), E.neg(E.abs(x)), E.abs(x))),
   vjp: {
-    // dx is 1 where the sign was kept, −1 where it was flipped, and 0 at 0.
+    // The derivative is 1 where the sign was kept, −1 where it was flipped, and 0 at 0.
     x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy) => {
       const same = eq(x, out);
       const slope = sub(mul(cast(same, dy.dtype), 2), 1);
@@ -257,7 +257,7 @@ export interface ClosenessOptions {
   readonly equalNan?: boolean;
 }
 
-/** |a − b|: of integers exact, except in float32 where the exact difference would wrap. */
+/** |a − b|: exact for integers, unless the exact difference would wrap, which is computed in float32. */
 function distance(a: Tensor, b: Tensor): Tensor {
   if (dtypes[promote(a.dtype, b.dtype)].floating) return abs(sub(a, b));
   const rounded = abs(sub(cast(a, 'float32'), cast(b, 'float32')));

@@ -71,7 +71,7 @@ export const powOp = defineOp({
       return sumTo(dropWhere(slope, eq(y, 0)), x);
     }),
     y: saving({ x: 'value', y: 'value', out: 'value' }, ({ x, y, out }, dy) => {
-      // 0ʸ is constant for y from 0 on; the formula would give 0·∞.
+      // 0ʸ is constant for y ≥ 0; the formula would give 0·∞.
       const constant = logicalAnd(eq(x, 0), ge(y, 0));
       return sumTo(dropWhere(mul(mul(dy, out), log(x)), constant), y);
     }),
@@ -79,8 +79,8 @@ export const powOp = defineOp({
 });
 
 /**
- * Raises to a power; either operand may be a number. Integers to integer powers stay integers, exactly (modulo
- * 2^32); a negative number as exponent of integers is rejected, as in PyTorch.
+ * Raises to a power; either operand may be a number. Integer powers of integers are exact integers (modulo 2^32); as in
+ * PyTorch, a negative number as exponent of integers is rejected.
  */
 export function pow(base: Operand, exponent: Operand): Tensor {
   expectOperand('pow', base);

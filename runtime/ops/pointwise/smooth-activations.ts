@@ -99,7 +99,7 @@ export const leakyRelu = (a: Tensor, negativeSlope = 0.01): Tensor => {
 const [minVal, maxVal] = [E.attr('min'), E.attr('max')];
 export const hardtanhOp = activation('hardtanh', {
   value: (x) => clamped(x, minVal, maxVal),
-  // NaN passes the gradient, because its value is kept too.
+  // NaN passes the gradient, because it also passes its value.
   slope: (x) => E.select(E.le(x, minVal), c(0), E.select(E.ge(x, maxVal), c(0), one)),
 });
 

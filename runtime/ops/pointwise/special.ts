@@ -30,8 +30,8 @@ function polynomial(z: Expr, [first, ...rest]: readonly number[]): Expr {
 }
 
 /**
- * M. Giles, "Approximating the erfinv function" (single precision), then two Newton steps; beyond ½ on erfc, whose
- * small values keep their precision.
+ * M. Giles, "Approximating the erfinv function" (single precision), then two Newton steps: beyond ½ on erfc, whose
+ * small values are precise.
  */
 function inverseErf(y: Expr): Expr {
   const w = E.neg(E.log(E.mul(E.sub(c(1), y), E.add(c(1), y))));
@@ -69,7 +69,7 @@ function newton(guess: Expr, size: Expr): Expr {
   return E.sub(guess, E.div(error, slope));
 }
 
-/** A Newton step on ln erfc, which is smooth enough to converge from far away where erfc almost vanishes. */
+/** A Newton step on ln erfc, which is smooth enough to converge even where erfc almost vanishes. */
 function logarithmicNewton(guess: Expr, size: Expr): Expr {
   const rest = F.erfc(guess);
   const error = E.log(E.div(rest, E.sub(c(1), size)));
@@ -89,7 +89,7 @@ export const erfinvOp = defineOp({
   },
 });
 
-/** The inverse error function: ±∞ at ±1, NaN beyond. */
+/** The inverse error function: ±∞ at ±1, NaN outside [−1, 1]. */
 export const erfinv = (a: Tensor): Tensor => {
   expectTensors('erfinv', a);
   return bindFloat(erfinvOp, a);
@@ -109,7 +109,7 @@ const stirling = [
 /** x from ½ on, and 1 − x below. */
 const reflected = E.select(E.lt(x, c(0.5)), E.sub(c(1), x), x);
 const isShifted = E.lt(reflected, c(8));
-/** `reflected`, or the number from 8 on that recurrence leads to. */
+/** `reflected`, or 8 more if the recurrence is used. */
 const shifted = E.select(isShifted, E.add(reflected, c(8)), reflected);
 const steps = shifts.map((k) => E.add(reflected, c(k)));
 
@@ -129,10 +129,10 @@ function series(z: Expr): Expr {
 /** sin and cos of π times (x minus the nearest integer). */
 const rest = E.mul(c(Math.PI), E.sub(x, E.round(x)));
 
-/** Also of −∞, and of numbers that are so large that they have no fraction. */
+/** This includes −∞ and numbers too large to have a fraction. */
 const isPole = E.select(E.eq(x, E.round(x)), E.le(x, c(0)), c(0));
 
-// The sine is divided by π, not π by the sine, which may be too small to be divided by.
+// Divides the sine by π, because it may be too small to be a divisor.
 const lgammaOfSine = E.neg(E.log(E.div(E.abs(E.sin(rest)), c(Math.PI))));
 const lgammaExpr = E.select(
   E.lt(x, c(0.5)),
@@ -281,7 +281,7 @@ export function logit(a: Tensor, eps: number | null = null): Tensor {
     const own = eps === null ? real : keptFromEnds(real, eps);
     const odds = sub(log(own), log1p(neg(own)));
     if (eps !== null) return odds;
-    // What is no probability has NaN as its gradient, too.
+    // Outside [0, 1], the gradient is NaN, like the value.
     return mul(odds, where(logicalOr(lt(real, 0), gt(real, 1)), NaN, 1));
   });
 }

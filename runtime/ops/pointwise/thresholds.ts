@@ -34,7 +34,10 @@ import { dropWhere, gt, keepWhere, le, lt } from './comparison.ts';
 const x = E.input(0);
 const c = E.const;
 
-/** Defines an op that keeps x in places and is constant or shifted elsewhere; the gradient passes where it is kept. */
+/**
+ * Defines an op that passes x, possibly shifted, where `keeps` holds and is constant elsewhere; the gradient passes
+ * where x does.
+ */
 function cut(name: string, value: Expr, keeps: (x: Expr) => Expr): OpRecord {
   const gradOp: OpRecord = defineOp({
     name: `${name}Grad`,
@@ -64,7 +67,7 @@ const level = E.attr('threshold');
 export const thresholdOp = cut(
   'threshold',
   E.select(E.le(x, level), E.attr('value'), x),
-  // NaN passes the gradient, because its value is kept too.
+  // NaN passes the gradient, because it also passes its value.
   (a) => E.sub(c(1), E.le(a, level)),
 );
 

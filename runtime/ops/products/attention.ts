@@ -25,7 +25,7 @@ import { expectTensors } from '../record/expect-tensors.ts';
 import { matmul } from './matmul.ts';
 
 export interface AttentionOptions {
-  /** bool, true where a query may attend to a key; a numeric mask is added to the scores. Broadcasts to [.., L, S]. */
+  /** Bool, true where a query may attend to a key, or numbers added to the scores. Broadcasts to [.., L, S]. */
   readonly attnMask?: Tensor | null;
   /** The fraction of the weights that is randomly zeroed. */
   readonly dropoutP?: number;
@@ -33,7 +33,7 @@ export interface AttentionOptions {
   readonly isCausal?: boolean;
   /** The factor of the scores; 1/√features by default. */
   readonly scale?: number | null;
-  /** Lets several heads of the query share one of key and value; dimension −3 is that of the heads. */
+  /** Lets several query heads share one head of key and value; heads are dimension −3. */
   readonly enableGqa?: boolean;
 }
 
@@ -125,7 +125,7 @@ function ofHalves(
   return [cast(found[0], dtype), cast(found[1], dtype)];
 }
 
-/** Returns the keys or values with each head repeated for the heads of the query that share it. */
+/** Returns the keys or values with each head repeated for the query heads that share it. */
 function headsFor(query: Tensor, shared: Tensor): Tensor {
   const [heads, own] = [query.shape.at(-3), shared.shape.at(-3)];
   if (heads && own && heads % own === 0) return repeatInterleave(shared, heads / own, -3);

@@ -27,7 +27,7 @@ import { matmul } from './matmul.ts';
 /** Flattens to one dimension; a view if the strides allow it. */
 export const ravel = (x: Tensor): Tensor => flatten(x);
 
-/** Returns `x` in the shape of another tensor; a copy if no view is possible. */
+/** Returns `x` in the shape of another tensor, copied if no view is possible. */
 export const reshapeAs = (x: Tensor, other: Tensor): Tensor =>
   reshape(x, shapeOf('reshapeAs', other));
 

@@ -49,7 +49,7 @@ export function cosineSimilarity(a: Tensor, b: Tensor, dim = 1, eps = 1e-8): Ten
 
 export interface PairwiseDistanceOptions {
   readonly p?: number;
-  /** Added to each difference, to keep the slope finite at distance 0. */
+  /** Added to each difference, to keep the derivative finite at distance 0. */
   readonly eps?: number;
   readonly keepDim?: boolean;
 }

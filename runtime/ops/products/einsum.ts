@@ -178,9 +178,9 @@ function contracted(a: Term, b: Term, wanted: ReadonlySet<Label>): Term {
 }
 
 /**
- * Sums of products of the tensors' elements: a letter names a dimension, equal letters are matched, letters not in
- * the result are summed over. Without '->' the result has the letters that occur once, in alphabetical order.
- * '...' represents any dimensions, which broadcast.
+ * Sums products of the tensors' elements. Letters name dimensions: those with equal letters are matched, and letters
+ * not in the result are summed over. Without '->', the result has the letters that occur once, in alphabetical order.
+ * '...' represents any number of dimensions, which broadcast.
  */
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
   expectTensorList('einsum', tensors);
@@ -190,7 +190,7 @@ export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
   if (more.length > 0 || texts.length !== tensors.length) {
     throw refuse(equation, `${tensors.length} tensor(s)`);
   }
-  // Two terms are one product, whose half-precision result is rounded once anyway.
+  // Two terms are a single product, whose half-precision result is rounded once anyway.
   if (tensors.length > 2 && anyHalf(...tensors)) {
     return roundedOnce(tensors, (...own) => einsum(equation, own));
   }

@@ -67,8 +67,8 @@ export const matmulOp: OpRecord = defineOp({
   work: ([a], [out]) => 2 * sizeOf(out!.shape) * a!.shape.at(-1)!,
   vjp: {
     a: saving({ b: 'value' }, ({ b }, dy) => bind1(matmulOp, [dy, transpose(b, -1, -2)])),
-    // In the layout of b: if b is a transposed weight, transposing its gradient back gives a contiguous tensor,
-    // which becomes `.grad` without a copy.
+    // In the layout of b: if b is a transposed weight, transposing the gradient back yields a contiguous tensor, which
+    // becomes `.grad` without a copy.
     b: saving({ a: 'value', b: 'shape' }, ({ a, b }, dy) =>
       isTransposed(b)
         ? transpose(bind1(matmulOp, [transpose(dy, -1, -2), a]), -1, -2)

@@ -124,7 +124,7 @@ export function tensordot(
     const freeA = range(0, a.rank).filter((dim) => !ofA.includes(dim));
     const freeB = range(0, b.rank).filter((dim) => !ofB.includes(dim));
     const length = (x: Tensor, own: readonly number[]) => sizeOf(own.map((dim) => x.shape[dim]!));
-    // A single entry is multiplied with all entries of the other operand.
+    // A dimension with a single entry is broadcast: its entry is multiplied by all entries of the other operand.
     const summed = (x: Tensor, own: readonly number[], other: readonly (number | undefined)[]) => {
       const dims = own.filter((dim, i) => other[i] === 1 && x.shape[dim] !== 1);
       return dims.length === 0 ? x : cast(sum(x, dims, true), x.dtype);
@@ -160,7 +160,7 @@ export function kron(a: Tensor, b: Tensor): Tensor {
 }
 
 export interface AddProductOptions {
-  /** The factor of the tensor; with 0 it is ignored entirely. 1 by default. */
+  /** The factor of the tensor, which is ignored if it is 0. 1 by default. */
   readonly beta?: number;
   /** The factor of the product. 1 by default. */
   readonly alpha?: number;

@@ -36,7 +36,7 @@ function expectPart(name: string, x: Tensor, p: number, training: boolean): void
   });
 }
 
-/** Returns bool, true with probability p: backward keeps one byte per decision. */
+/** Returns bool, true with probability p: backward saves one byte per decision. */
 function chosen(x: Tensor, shape: Shape, p: number): Tensor {
   return lt(
     deviceGuard(x.device, () => rand(shape)),

@@ -162,8 +162,8 @@ export function randperm(n: number, options: CreateOptions = {}): Tensor {
 }
 
 /**
- * Indices drawn with the weights of each row [n] or [rows, n], which need not sum to 1; int32 [draws] or [rows,
- * draws]. A race of exponential clocks: one number of the stream per weight, and with replacement per weight and
+ * Indices drawn with the weights of each row [n] or [rows, n], which need not sum to 1; int32 [draws] or [rows, draws].
+ * A race of exponential clocks, which draws one number of the stream per weight; with replacement, one per weight and
  * draw.
  */
 export function multinomial(weights: Tensor, draws: number, replacement = false): Tensor<'int32'> {

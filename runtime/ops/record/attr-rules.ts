@@ -37,8 +37,8 @@ interface AttrProblem {
 }
 
 /**
- * Returns the first attribute that is missing or breaks a rule; null if there is none. Dimensions must be below
- * `rank`. Kernels don't read attributes without a rule.
+ * Returns the first attribute that is missing or breaks a rule; null if there is none. Dimensions must be below `rank`.
+ * Attributes without a rule are not read by kernels.
  */
 export function attrProblem(
   rules: AttrRules,

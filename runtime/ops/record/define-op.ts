@@ -49,7 +49,7 @@ export function saving<const S extends Readonly<Record<string, SaveKind>>>(
 /** Names of outputs in `saves`. */
 export type OutputName = 'out' | 'out1';
 
-/** All facts about an op; none is stated anywhere else. */
+/** All facts about an op; they are defined nowhere else. */
 export interface OpRecord extends KernelOp {
   /** One gradient per differentiable operand (always of output 0). */
   readonly vjp: Readonly<Record<string, Gradient>> | undefined;
@@ -59,20 +59,20 @@ export interface OpRecord extends KernelOp {
   readonly effect?: boolean;
   /** Whether its kernel throws for some operand values, even if its results are unused. */
   readonly mayRefuse?: boolean;
-  /** Whether its result is an optional gradient, which may be missing at run time though no operand is. */
+  /** Whether its result is an optional gradient: it may be missing at run time although no operand is. */
   readonly optional?: boolean;
   /** The approximate number of arithmetic operations. By default one per element read or written. */
   readonly work?: Work;
   /** Rules for the attributes that a shape, a kernel or a view depends on. */
   readonly attrs?: AttrRules;
   /**
-   * Returns true if the kernel stays within its operands, else its expectation. Checks what `infer` doesn't: the
-   * functions that call the op ensure it, but programs from files may not.
+   * Returns true if the kernel stays within its operands, else its expectation. Checks what functions that call the op
+   * ensure and `infer` doesn't, but programs from files may violate.
    */
   readonly fits?: Fits;
   /** How it can be cut into rows. By default rows may depend on each other; pointwise ops follow their kernel. */
   readonly rows?: RowRule;
-  /** The op that computes output 0, bitwise equal and with less work, given output 1 after operand 0. */
+  /** An op that computes the same output 0 with less work, given output 1 as its second operand. */
   readonly givenOut1?: string;
 }
 

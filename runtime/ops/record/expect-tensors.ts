@@ -8,8 +8,8 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 
 /**
- * Throws ArgumentError for an operand of the function `name` that is not a tensor, DisposedError for a disposed one: an
- * op that the function is composed of would name itself.
+ * Throws ArgumentError for an operand of the function `name` that is not a tensor, DisposedError for a disposed tensor.
+ * Composite functions call it, because errors of their ops would name the op.
  */
 export function expectTensors(name: string, ...operands: readonly Tensor[]): void {
   for (const operand of operands) expectUsable(name, operand);
@@ -59,7 +59,7 @@ export function expectTensorList(name: string, operands: readonly Tensor[]): voi
   });
 }
 
-/** Returns the shape of an operand of which nothing else is read; throws ArgumentError for anything but a tensor. */
+/** Returns the shape of an operand. Throws ArgumentError for anything but a tensor. */
 export function shapeOf(name: string, operand: Tensor): Tensor['shape'] {
   if (!isTensor(operand)) throw noTensor(name, operand);
   return operand.shape;

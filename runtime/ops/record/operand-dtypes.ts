@@ -8,8 +8,8 @@ import { isHalf } from '../../spec/half.ts';
 import { dtypeNames } from '../../spec/stored-numbers.ts';
 
 /**
- * `common`: any dtype, the same for all operands with rule `common`, `number`, `floating` or `wide`. `number`:
- * that dtype, but not bool. `floating`: that dtype, floating-point. `wide`: that dtype, or float32 next to half
+ * `common`: any dtype, shared by all operands with rule `common`, `number`, `floating` or `wide`. `number`: the shared
+ * dtype, not bool. `floating`: the shared dtype, floating-point. `wide`: the shared dtype, or float32 if that is half
  * precision. `ignored`: any dtype, because only the shape is read. Otherwise a dtype by name.
  */
 export type DTypeRule = 'common' | 'number' | 'floating' | 'wide' | 'ignored' | DType;

@@ -6,9 +6,9 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 
 /**
- * `apart`: separate memory. `sameMemory`: the target's memory, but no element is overwritten before it is read,
- * because the operand has the target's elements at the same positions, or none of them. `overlapping`: some
- * element may be.
+ * `apart`: separate memory. `sameMemory`: the target's memory, but no element is overwritten before it is read: the
+ * operand has the target's elements at the same positions, or none of them. `overlapping`: elements may be overwritten
+ * before they are read.
  */
 export type OperandSharing = 'apart' | 'sameMemory' | 'overlapping';
 
@@ -29,7 +29,7 @@ function isElementwise(target: TensorMeta, operand: TensorMeta): boolean {
   return target.shape.every((size, d) => size <= 1 || strides[d] === target.strides[d]);
 }
 
-/** The step limit of the search for a common element, after which one is assumed. */
+/** The maximum steps of the search for a common element, after which one is assumed to exist. */
 const mostSteps = 1000;
 
 /** Whether two views of one memory have a common element; exact unless offsets are data-dependent. */

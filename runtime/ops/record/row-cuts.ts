@@ -10,7 +10,7 @@ export type RowRule = (
   attrs: Attrs,
 ) => readonly RowCut[];
 
-/** Merges the first `lead` dimensions; null if they aren't evenly spaced in memory. */
+/** Merges the first `lead` dimensions into rows; null if these aren't evenly spaced in memory. */
 function rowSlice(
   { shape, strides }: Pick<TensorMeta, 'shape' | 'strides'>,
   lead: number,
@@ -75,7 +75,7 @@ export const rowsBeforeDims: RowRule = (inputs, outputs, attrs) => {
   if (!inputs.every(isContiguousMeta) || dims.length === 0) return [];
   const within = (_rows: number, lead: number): Attrs => {
     const own = dims.map((dim) => dim - lead + 1);
-    // Kernels read one of them.
+    // Each kernel reads either `dim` or `dims`.
     return { ...attrs, dim: own[0]!, dims: own };
   };
   return cutsUpTo(Math.min(...dims), (lead) => cutBehind(lead, inputs, outputs, { attrs: within }));

@@ -34,7 +34,7 @@ import { sort } from './order.ts';
 import { sum } from './reduce.ts';
 
 export interface SearchOptions {
-  /** Whether insertion points come after equal values, instead of before them. */
+  /** Whether insertion points come after equal values instead of before. */
   readonly right?: boolean;
 }
 
@@ -95,7 +95,7 @@ export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0
   return countedInBins(x, weights, bins);
 }
 
-/** Returns the count of each integer below `bins`, or the sum of its weights; `bins`: negative if one is negative. */
+/** Returns the count of each integer below `bins`, or the sum of its weights; `bins` is negative if any integer is. */
 export function countedInBins(x: Tensor, weights: Tensor | null, bins: number): Tensor {
   if (x.rank !== 1 || bins < 0 || (weights && !sameShape(x.shape, weights.shape))) {
     throw new ArgumentError({
@@ -113,8 +113,8 @@ export function countedInBins(x: Tensor, weights: Tensor | null, bins: number): 
 }
 
 /**
- * Returns the number of elements in each of `bins` equal intervals from `min` to `max`, or over the data's own
- * range if both are equal.
+ * Returns the number of elements in each of `bins` equal intervals from `min` to `max`, or of the data's range if both
+ * are equal.
  */
 export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   expectTensors('histc', x);
@@ -175,8 +175,8 @@ export function unique(x: Tensor, options: UniqueOptions = {}): Tensor[] {
 }
 
 /**
- * Returns each distinct one of the sorted values, how often it occurs, and the index of the run that each value is in,
- * at the value's own place. NaN equals nothing, so each NaN is a run of its own.
+ * Returns the distinct values, their counts and, at each value's original position, the index of its run. NaN doesn't
+ * equal itself, so each NaN is a separate run.
  */
 function runsOf(sorted: ArrayLike<number>, places: ArrayLike<number> | null) {
   const distinct: number[] = [];
@@ -184,7 +184,7 @@ function runsOf(sorted: ArrayLike<number>, places: ArrayLike<number> | null) {
   const inverse = new Int32Array(places?.length ?? 0);
   for (let i = 0; i < sorted.length; i++) {
     if (i === 0 || sorted[i] !== sorted[i - 1]) {
-      // −0 equals 0: the value doesn't depend on which one comes first.
+      // Makes −0 0: the value must not depend on which of them comes first.
       distinct.push(sorted[i]! + 0);
       counts.push(0);
     }

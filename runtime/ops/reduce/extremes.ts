@@ -48,7 +48,7 @@ function extreme(kernel: NamedKernel<'max' | 'min'>): OpRecord {
     layout: 'any',
     rows: rowsBeforeDims,
     vjp: {
-      // Split evenly among equal elements; with attr `ofAll` also among those that are NaN.
+      // Split evenly among equal elements; with attr `ofAll`, also among NaN elements.
       x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy, attrs) => {
         const equal = eq(x, unreduce(out, x, attrs));
         const chosen = cast(attrs.ofAll ? logicalOr(equal, isnan(x)) : equal, x.dtype);
@@ -61,7 +61,7 @@ function extreme(kernel: NamedKernel<'max' | 'min'>): OpRecord {
   });
 }
 
-// Not the scalar itself: writes to the result leave the operand as it is.
+// Not the scalar itself: writes to the result must not change the operand.
 const bound = (op: OpRecord, x: Tensor, attrs: Attrs | null): Tensor =>
   attrs ? bind1(op, [x], attrs) : clone(x);
 

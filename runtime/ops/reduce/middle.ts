@@ -34,7 +34,7 @@ const middle: Place = (x, order, dim) => {
   return unsqueeze(where(found, argmax(cast(missing, 'int32'), dim), half), dim);
 };
 
-/** NaN sorts last: the middle of the elements before it. */
+/** The middle of the elements before NaN, which sorts last. */
 const middleOfNumbers: Place = (x, order, dim) => {
   const count = sum(logicalNot(isnan(x)), dim, { keepDim: true });
   return gather(order, dim, clamp(floorDivide(sub(count, 1), 2), 0));

@@ -45,7 +45,7 @@ function refuseSecond(): never {
   });
 }
 
-/** The nuclear norms of the matrices over two dimensions: those of a matrix, or `dims`. */
+/** The nuclear norms of the matrices in two dimensions: `dims`, or those of a matrix. */
 export function nuclearNorm(x: Tensor, dims: Dims, { keepDim = false }: ReduceOptions): Tensor {
   const given = dims === undefined ? x.shape.map((_, d) => d) : ([dims].flat() as number[]);
   const [rows, columns, ...more] = given.map((dim) => normalizeDim(dim, x.rank, 'norm'));

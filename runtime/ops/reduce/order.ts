@@ -48,7 +48,7 @@ function sorting(name: string): OpRecord {
 export const sortOp = sorting('sort');
 export const topkOp = sorting('topk');
 
-/** Values of a dimension, and where they were. */
+/** Values of a dimension, and their original indices. */
 // biome-ignore lint/suspicious/noExplicitAny: an unknown dtype, as of `Tensor`.
 export type ValuesAndPlaces<D extends DType = any> = [values: Tensor<D>, indices: Tensor<'int32'>];
 

@@ -1,6 +1,6 @@
 /**
- * Derivatives of partial products and of their gradient, for operands that may be 0: by doubling, in log₂ n steps, in
- * place of divisions. Composed of ops, they have derivatives of any order themselves.
+ * Derivatives of partial products and of their gradient, for operands that may be 0: by doubling, in log₂ n steps,
+ * instead of divisions. They are composed of ops, so they have derivatives of any order.
  */
 
 import { tidy } from '../../tensor/lifetime.ts';
@@ -26,7 +26,7 @@ const plus = (a: Dual, b: Dual): Dual => ({
   slope: add(a.slope, b.slope),
 });
 
-/** Moves entries along `dim` by `steps`, to the end or, if negative, to the start; `filler` takes their places. */
+/** Moves entries along `dim` by `steps`, toward the end or, if negative, the start; fills the gap with `filler`. */
 function moved(x: Tensor, dim: number, steps: number, filler: number): Tensor {
   const size = x.shape[dim]!;
   const count = Math.abs(steps);
@@ -36,7 +36,7 @@ function moved(x: Tensor, dim: number, steps: number, filler: number): Tensor {
   return cat(steps > 0 ? [filled, kept] : [kept, filled], dim);
 }
 
-/** One by default in place of the entries that move in, which has no slope. */
+/** Also moves the derivative, filling the gap with 0. */
 const movedDual = ({ value, slope }: Dual, dim: number, steps: number, filler: number): Dual => ({
   value: moved(value, dim, steps, filler),
   slope: moved(slope, dim, steps, 0),
@@ -49,13 +49,13 @@ function partialProducts(x: Dual, dim: number): Dual {
   return all;
 }
 
-/** The change of partial products of `x` along `dim` where x changes by `g`. */
+/** The directional derivative along `g` of the partial products of `x` along `dim`. */
 export function partialProductsSlope(x: Tensor, g: Tensor, dim: number): Tensor {
   return tidy(() => partialProducts({ value: x, slope: g }, dim).slope);
 }
 
 /**
- * The change, where x changes by `g`, of the gradient of partial products, whose entry k is the product before k times
+ * The directional derivative along `g` of the gradient of partial products, whose entry k is the product before k times
  * rₖ, with rₖ = dyₖ + xₖ₊₁ · rₖ₊₁.
  */
 export function partialProductsCurvature(dy: Tensor, x: Tensor, g: Tensor, dim: number): Tensor {

@@ -42,7 +42,7 @@ import { sort } from './order.ts';
 import { expectEntries, sum } from './reduce.ts';
 import { any } from './statistics.ts';
 
-/** How a quantile is found between the two elements next to its place. */
+/** How a quantile is computed from the two elements next to its position. */
 export type Interpolation = 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest';
 
 export interface QuantileOptions {
@@ -50,7 +50,7 @@ export interface QuantileOptions {
   readonly dim?: number | null | undefined;
   /** Keeps the reduced dimension, or all of them, with size 1. */
   readonly keepDim?: boolean;
-  /** 'linear' by default; 'nearest' takes the even place of two that are as near. */
+  /** 'linear' by default; 'nearest' rounds half to the even position. */
   readonly interpolation?: Interpolation;
 }
 
@@ -119,11 +119,11 @@ function found(
   });
 }
 
-/** The place in the order of the last element that is not NaN, 0 if there is none: the dimension has size 1. */
+/** The position, in sorted order, of the last element that is not NaN, or 0; keeps the dimension with size 1. */
 const lastNumber = (x: Tensor, dim: number): Tensor =>
   noGrad(() => clamp(sub(cast(sum(logicalNot(isnan(x)), dim, { keepDim: true }), x.dtype), 1), 0));
 
-/** Returns the quantiles of ordered values, several of them along a first dimension. */
+/** Returns quantiles of sorted values; several are stacked along a new first dimension. */
 function chosenFrom(
   values: Tensor,
   dim: number,
@@ -144,9 +144,10 @@ function chosenFrom(
   return shares.rank === 0 ? select(chosen, dim, 0) : movedim(chosen, dim, 0);
 }
 
-/** Returns the quantile at one place for all rows, without the dimension. */
+/** Returns the quantile at one position for all rows, without the dimension. */
 function atPlace(values: Tensor, dim: number, exact: number, interpolation: Interpolation): Tensor {
-  // As in PyTorch, so that 0.29 of 101 places is the one at 29. In between, digits serve accuracy.
+  // Rounded as in PyTorch, so that quantile 0.29 of 101 values is the one at 29. For interpolation, exact digits are
+  // more accurate.
   const isRounded = interpolation !== 'linear' && values.dtype !== 'float64';
   const place = isRounded ? nearestFloat32(exact) : exact;
   const below = wholeBelow(place);
@@ -164,8 +165,8 @@ function atPlace(values: Tensor, dim: number, exact: number, interpolation: Inte
 }
 
 /**
- * Returns the quantiles at places that only tensors know: their size in the dimension is that of `places`, which
- * broadcast in the others.
+ * Returns the quantiles at positions in a tensor: the dimension gets the size of `places`, whose other dimensions
+ * broadcast.
  */
 function atPlaces(
   values: Tensor,
@@ -176,23 +177,22 @@ function atPlaces(
   const shape = values.shape.map((size, d) => (d === dim ? places.shape[d]! : size));
   const at = (index: Tensor) => gather(values, dim, expand(cast(index.detach(), 'int32'), shape));
   const below = floor(places);
-  // Both are read in any case: a share that is not from 0 to 1 is an index outside.
+  // Reads both in any case, so that a number outside [0, 1] is an invalid index.
   const [low, high] = [at(below), at(ceil(places))];
   if (interpolation === 'lower') return low;
   if (interpolation === 'higher') return high;
   if (interpolation === 'nearest') return where(eq(round(places), below), low, high);
   const share = interpolation === 'midpoint' ? 0.5 : sub(places, below);
-  // Where both are one element, an infinite one stays.
+  // If both are the same element, an infinite value must not become NaN.
   return where(eq(places, below), low, add(low, mul(sub(high, low), share)));
 }
 
 /**
- * The `q`-quantile along a dimension, or of all elements; NaN if one of them is. `q` is a number from 0 to 1, or
- * several in an array or a vector: their quantiles are then the first dimension of the result. A half-precision
- * tensor keeps its dtype; integers give float32. Throws ArgumentError for a number that is not from 0 to 1; in a
- * tensor it is an index outside of the dimension.
+ * The `q`-quantile along a dimension, or of all elements; NaN if any is NaN. `q` is a number in [0, 1], or an array or
+ * vector of them: their quantiles are then the first dimension of the result. A half-precision tensor keeps its dtype;
+ * integers become float32. Throws ArgumentError for a number outside [0, 1]; in a tensor it is an index out of range.
  */
 export const quantile = quantileOf('quantile', false);
 
-/** The `q`-quantile of the elements that are not NaN, as `quantile`; NaN if there is none. */
+/** Like `quantile`, of the elements that are not NaN; NaN if there are none. */
 export const nanquantile = quantileOf('nanquantile', true);

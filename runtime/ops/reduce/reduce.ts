@@ -31,7 +31,7 @@ export function inferReduced([x]: readonly TensorMeta[], { dims, keepDim }: Attr
   };
 }
 
-/** Throws if there are no entries to reduce, since an empty set has no extreme. */
+/** Throws if there are no entries to reduce, because an empty set has no extreme. */
 export function expectEntries(name: string, x: TensorMeta, dims: readonly number[]): void {
   if (dims.every((dim) => x.shape[dim] !== 0)) return;
   throw new ShapeError({
@@ -84,7 +84,7 @@ export function isByChannel(shape: Shape, dims: readonly number[]): boolean {
 
 const summedByChannel = summedEntries(() => addSumOp);
 
-/** For sums by channel, rows of the first dimension. */
+/** For sums by channel, cuts by entries of the first dimension. */
 const summedRows: RowRule = (inputs, outputs, attrs) =>
   isByChannel(inputs[0]!.shape, attrs.dims as readonly number[])
     ? summedByChannel(inputs, outputs, attrs)
@@ -206,7 +206,7 @@ export function sum(
   return total === x ? bind1(copy, [x]) : total;
 }
 
-/** The sum, which of a scalar is the scalar itself. */
+/** The sum; of a scalar, the scalar itself. */
 function summed(x: Tensor, dims: Dims, options: ReduceOptions): Tensor {
   const attrs = reduceAttrs(x, dims, options, 'sum');
   return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([own]) =>

@@ -141,7 +141,7 @@ export function norm(
   });
 }
 
-/** At 0 the power's slope is undefined or infinite, and is set to 0. */
+/** At 0 the power's derivative is undefined or infinite, and is set to 0. */
 function powerNorm(size: Tensor, p: number, dims: Dims, options: ReduceOptions): Tensor {
   if (isBelow(p, 0)) return pow(sum(pow(size, p), dims, options), quotient(1, p));
   const zero = eq(size, 0);
@@ -160,7 +160,7 @@ export function dist(x: Tensor, other: Tensor, p = 2): Tensor {
   });
 }
 
-/** At 0 the root's slope is infinite; the norm's is set to 0. */
+/** At 0 the root's derivative is infinite; the norm's is set to 0. */
 function rootOfSum(squares: Tensor): Tensor {
   const zero = eq(squares, 0);
   return dropWhere(sqrt(maskedFill(squares, zero, 1)), zero);
@@ -178,7 +178,7 @@ export function logsumexp(
       return logsumexp(x, ...positional('logsumexp', dims, options));
     if (anyHalf(x)) return roundedOnce([x], (own) => logsumexp(own, dims, options));
     return tidy(() => {
-      // The maximum cancels out, so it is treated as constant; an infinite one must not be subtracted from itself.
+      // The maximum cancels out, so it counts as constant; an infinite maximum must not be subtracted from itself.
       const own = cast(x, floating(x.dtype));
       const largest = noGrad(() => largestOf(own, dims));
       const shift = dropWhere(largest, logicalNot(isfinite(largest)));
