@@ -4,13 +4,13 @@ import { plural } from '../errors/plural.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type Dim, openDim, printDims, type TensorSpec } from './spec.ts';
 
-/** The size bound to a name in this call, and where it was found. */
+/** The size that a name has in this call, and where it was found. */
 interface FoundSize {
   readonly size: number;
   readonly path: string;
 }
 
-/** The sizes bound to names so far. */
+/** The sizes of names so far. */
 export type FoundSizes = Map<string, FoundSize>;
 
 /** Formats a spec, such as `a float32 tensor [batch, 784] on cpu`, as far as it is specified. */

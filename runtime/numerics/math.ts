@@ -62,7 +62,7 @@ const engine: MathFunctions = {
   pow: (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Number.POSITIVE_INFINITY) ? 1 : x ** y),
 };
 
-// Named individually: a namespace used as an object makes bundlers keep the code that creates such objects.
+// Listed individually: bundlers would add code for a namespace that is used as an object.
 export const portableMath: MathFunctions = {
   ...{ exp, exp2, expm1, log, log2, log10, log1p, pow },
   ...{ sinh, cosh, tanh, asinh, acosh, atanh },
@@ -77,7 +77,7 @@ let isFixed = false;
 
 export const numerics = (): Numerics => chosen;
 
-/** Called when kernels are generated: from then on, numerics can't change. */
+/** Called when kernels are generated; numerics can't change afterwards. */
 export function fixNumerics(): void {
   isFixed = true;
 }

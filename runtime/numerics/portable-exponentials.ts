@@ -177,7 +177,7 @@ export function pow(x: number, y: number): number {
   }
   if (x < 0 && !Number.isInteger(y)) return Number.NaN;
   if (size === 1) return sign;
-  // With a larger exponent, every x except 1 gives 0 or ∞.
+  // With a larger exponent, the power of every x except 1 is 0 or ∞.
   const bounded = Math.max(-(2 ** 80), Math.min(2 ** 80, y));
   return sign * expOf(times(logOf(size), single(bounded)));
 }

@@ -15,8 +15,8 @@ const rearranging = new Set([
 const mostTimes = 4;
 
 /**
- * Runs nodes that only rearrange constants of the file once, on import: exporters reorder the gates of a layer to
- * ONNX's order that way. Weights are learned and therefore not constants.
+ * Runs nodes that only rearrange constants of the file once, on import: exporters use such nodes to put a layer's gates
+ * into ONNX's order. Learned weights don't count as constants.
  */
 export class Folding {
   #room = 0;
@@ -27,8 +27,8 @@ export class Folding {
   }
 
   /**
-   * Returns the results of a node over constants; null if it has to run with the model. `isOfNumbers` means that
-   * all operands are JavaScript numbers.
+   * Returns the results of a node over constants; null if it must run with the model. `isOfNumbers` means that all
+   * operands are JavaScript numbers.
    */
   fold(
     opType: string,
@@ -54,8 +54,8 @@ export class Folding {
 }
 
 /**
- * Returns the graph without constants that only folded nodes read, which are disposed, and with exclusive memory
- * for the folded results. `isKept` tells which constants stay regardless.
+ * Disposes constants that only folded nodes read, except those for which `isKept` returns true. Returns the graph
+ * without them, and with folded results in exclusive memory.
  */
 export function withoutUnread(
   graph: CompiledGraph,

@@ -21,7 +21,7 @@ export interface ProfileRow {
   readonly kind: SpanKind;
   readonly device: string;
   readonly calls: number;
-  /** Including nested spans; a span nested in one of the same row is not counted twice. */
+  /** Including nested spans; a span nested in another span of the same row is not counted twice. */
   readonly total: number;
   /** Excluding nested spans. */
   readonly self: number;

@@ -79,8 +79,8 @@ export class Profile {
   }
 
   /**
-   * Resolves to the kernels' times by their device's clock, one row per op, longest first: for WebGPU adapters
-   * with `timestamp-query`; empty elsewhere. Waits until the device has finished the recorded work.
+   * Resolves to the kernels' times by the device's clock, one row per op, longest first; empty except on WebGPU
+   * adapters with `timestamp-query`. Waits until the device has finished the recorded work.
    */
   async deviceTimes(): Promise<readonly DeviceTimeRow[]> {
     return deviceTimeRows(await Promise.all(this.#timed));

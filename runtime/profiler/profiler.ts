@@ -17,7 +17,7 @@ export type { SpanKind } from './spans.ts';
 
 /**
  * Starts recording until `stop`: each op and its kernel, program run, backward node, copy between JavaScript and
- * device, and compilation, by the host clock. Costs about a microsecond per op while recording, and one flag test
+ * device, and compilation, by the host clock. Costs about a microsecond per op while recording, and the test of a flag
  * otherwise. Throws ArgumentError if a recording is in progress.
  */
 export function start(): void {
@@ -77,7 +77,7 @@ export function profile<T>(body: () => T | Promise<T>): Profiled<T> | Promise<Pr
   );
 }
 
-/** Runs `body` as a named span with its own row; just runs it if nothing is being recorded. */
+/** Runs `body` as a named span with its own row; without a recording, just runs it. */
 export function span<T>(name: string, body: () => T): T {
   expectArguments('span', { name }, { name: text });
   expectFunction('span', body);

@@ -1,8 +1,8 @@
 import type { UserPosition } from '../errors/position.ts';
 
 /**
- * The activity during a span: an op with everything in it, its kernel alone, a program run, a backward node, a
- * copy, compilation, or a user-defined name.
+ * The activity during a span: a whole op, only its kernel, a program run, a backward node, a copy, compilation, or a
+ * span that the user named.
  */
 export type SpanKind = 'op' | 'kernel' | 'program' | 'backward' | 'copy' | 'compile' | 'user';
 
@@ -18,7 +18,7 @@ export interface SpanStart {
 
 /** A kernel timed by its device's clock. */
 export interface KernelTiming {
-  /** Called once, with milliseconds, or null if it didn't run or has no time. */
+  /** Called once, with milliseconds, or null if the kernel didn't run or wasn't timed. */
   end(time: number | null): void;
 }
 

@@ -40,7 +40,7 @@ export type ReadAttrs = (field: Field, changing: Pick<ReadonlySet<string>, 'has'
 
 /** Returns a reader of the attributes in a program with these numbers. */
 export function attrReader(scalars: ScalarTable | null): ReadAttrs {
-  // One object per scalar, so that ops with it have equal attributes.
+  // One object per scalar, so that attributes with the same scalar are equal.
   const symbols = new Map<ScalarId, SymbolicNumber>();
 
   const symbolOf = (field: Field): SymbolicNumber => {

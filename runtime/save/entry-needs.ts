@@ -19,8 +19,8 @@ const holds: { readonly [N in Need]: (value: unknown) => boolean } = {
 };
 
 /**
- * Returns checks that effects find objects to change and arithmetic finds numbers. The guards of a program written
- * by `save` imply them; those of other files may not.
+ * Returns checks that the values that effects change are objects, and operands of arithmetic numbers. Guards written by
+ * `save` imply them, but those of other files may not.
  */
 export function entryNeeds(entry: SavedEntry): GuardCheck[] {
   const needs = new Map<string, GuardCheck>();

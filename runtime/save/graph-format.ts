@@ -116,7 +116,7 @@ function encodeMeta(meta: TensorMeta): unknown {
   return [meta.dtype, meta.shape, strides, meta.offset];
 }
 
-/** Only the file's base name, to reveal nothing about the machine. */
+/** Only the file's base name, so as not to reveal anything about the machine. */
 function shortPosition({ file, line, column }: UserPosition): unknown {
   return [file.slice(Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')) + 1), line, column];
 }

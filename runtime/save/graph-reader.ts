@@ -30,9 +30,9 @@ const maxRegionLevels = 200;
 const mostFusedLevels = 2;
 
 /**
- * How plans from a file are used: as saved, or without the facts that are specific to the device kind they were
- * made for. The order of ops and the frees are always valid; for another kind, a result reuses an operand's memory
- * only if the device's kernel allows it, and values have their own blocks.
+ * How plans from a file are used: as saved, or without facts that are specific to the kind of device they were made
+ * for. The order of ops and the frees are always valid. On another kind, values have their own blocks, and a result
+ * reuses an operand's memory only if the kernel allows it.
  */
 export type PlanUse = 'as saved' | 'for any device';
 
@@ -43,7 +43,7 @@ export interface ReadGraph {
   readonly region: Region;
   /** The nesting depth, including this graph. */
   readonly levels: number;
-  /** The number of JavaScript numbers that a run takes. */
+  /** The number of JavaScript numbers that a run receives. */
   readonly scalarInputs: number;
 }
 
@@ -168,14 +168,14 @@ class GraphReader {
       inputs: this.#ids(field.get('inputs')),
       outputs: this.#ids(field.get('outputs')),
       attrs: field.has('attrs') ? this.#attrs(field.get('attrs'), symbolicAttrs(record)) : {},
-      // A file doesn't record whether an op ran without gradients, except for aliases.
+      // Files record whether an op ran without gradients only for aliases.
       recordsGrad: true,
       ...(!again.isMissing && { again: this.#id(again) }),
       at: readPosition(field.get('at')),
     };
   }
 
-  /** Limited nesting: a pointwise op may be one part of a row-by-row op. */
+  /** Nesting is limited: a pointwise fused op may be part of a row-by-row op. */
   #fused(field: Field, levels = mostFusedLevels): ProgramOp {
     if (levels === 0) field.get('op').fail(`fused operators at most ${mostFusedLevels} deep`);
     const parts = field.list('parts', (part) =>
@@ -239,7 +239,7 @@ function readMeta(field: Field, device: Device): TensorMeta {
   const [dtype, dims, strides, offset] = field.tuple(4);
   if (dims.items().length > maxRank) dims.fail(`at most ${maxRank} dimensions`);
   const shape = dims.items().map((dim) => dim.int());
-  // A product of sizes beyond exact integers could be mistaken for a smaller one.
+  // A product of sizes beyond exact integers could round to a smaller one.
   const elements = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!Number.isSafeInteger(elements)) dims.fail('a shape that can be counted');
   const name = dtype.oneOf(dtypeNames);

@@ -12,7 +12,7 @@ import { TensorReader } from './tensors.ts';
 import { readValue } from './values.ts';
 
 export interface LoadFileOptions {
-  /** The device, or its name, that gets the tensors and runs the programs. The current device by default. */
+  /** The device, or its name, that receives the tensors and runs the programs. The current device by default. */
   readonly device?: Device | string;
 }
 
@@ -23,7 +23,7 @@ const loadKinds: OptionKinds<LoadFileOptions> = {
   ),
 };
 
-/** Returns the reader of programs, once all ops that this one names are defined. */
+/** Returns the reader of programs once all ops that the file names are defined. */
 export type ProgramReader = (
   program: Field,
   device: Device,
@@ -57,7 +57,7 @@ export async function loadFile(
   }
 }
 
-/** Returns the error for a failure that no check has named; only the file can be its cause. */
+/** Returns the error for a failure that no check detected; only the file can have caused it. */
 function notReadable(cause: unknown): DataError {
   const given = cause instanceof Error ? cause.message : String(cause);
   return badFile('its contents', given, 'what save() writes', cause);

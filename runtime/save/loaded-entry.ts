@@ -186,8 +186,8 @@ export class LoadedEntry {
   }
 
   /**
-   * Enables recording if the program was traced under `noGrad` but has a backward, because the function used
-   * `enableGrad` inside.
+   * Enables recording if the program was traced under `noGrad` but has a backward, because the function uses
+   * `enableGrad`.
    */
   #recording<T>(run: () => T): T {
     const records = !this.saved.gradMode && !gradEnabled() && this.planned?.backward;
@@ -207,10 +207,7 @@ export class LoadedEntry {
   }
 }
 
-/**
- * Frees outputs that were not chosen. Inputs keep their owners, and a tensor that is also a held output stays with
- * the caller.
- */
+/** Frees outputs that were not chosen, except inputs and tensors that the caller also received as another output. */
 function freeUnchosen(optional: readonly number[], { inputs, outputs, held }: CallResults): void {
   if (optional.length === 0) return;
   const chosen = new Set([...held].map((index) => outputs[index]!));
@@ -233,7 +230,7 @@ function shownBy({ inputs, steps, outputs }: PlannedSubgraph['forward']): readon
 
 const opOf = <T>({ op }: { readonly op: T }): T => op;
 
-/** Subgraphs by graph, since entries may share one. */
+/** Subgraphs by graph, because entries may share a graph. */
 const subgraphs = new WeakMap<PlannedSubgraph, Subgraph>();
 
 /** Binds the kernels, which validate attributes, before anything runs. */
@@ -250,7 +247,7 @@ function bound(planned: PlannedSubgraph): Subgraph {
     subgraphs.set(planned, subgraph);
     return subgraph;
   } catch (error) {
-    // A missing kernel or a lack of memory is not the file's fault.
+    // A missing kernel or a lack of memory isn't the file's fault.
     if (error instanceof DataError || error instanceof DeviceError) throw error;
     if (error instanceof OutOfMemoryError) throw error;
     const given = error instanceof Error ? error.message : String(error);

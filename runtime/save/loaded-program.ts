@@ -32,16 +32,16 @@ export interface LoadedProgram {
   readonly inputSpec: readonly InputSpec[] | null;
   /** Returns parameters, buffers and other tensors that are not arguments, by name. The program owns them. */
   state(): Readonly<Record<string, Tensor>>;
-  /** Returns other pre-existing values that runs read and change, such as counters and flags. */
+  /** Returns other values outside the arguments that runs read and change, such as counters and flags. */
   variables(): Readonly<Record<string, Primitive>>;
   /** Returns the leaves of the state that require a gradient, for an optimizer. */
   parameters(): Tensor[];
   /** Returns the programs as text, one for each set of guards and sizes that was saved. */
   programs(): readonly string[];
   /**
-   * Returns the forward bytes of the program that ran last, as the allocator counts them; with branches and loops,
-   * of the worst path. Null if none has run, or if it has branches or loops and sizes that no call had before it
-   * was saved.
+   * Returns the forward bytes of the program that ran last, as the allocator counts them; with branches and loops, of
+   * the worst path. Null if none has run, or for a program with branches or loops at sizes that occurred in no call
+   * before it was saved.
    */
   predicted(): PredictedMemory | null;
   /** Frees the state and its gradients; the program can't run afterwards. */

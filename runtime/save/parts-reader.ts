@@ -1,3 +1,3 @@
-/** Reads programs; pages load it with the first one. */
+/** Reads programs. Pages load this module with the first program. */
 
 export { needsBytes, readProgram } from './program-format.ts';

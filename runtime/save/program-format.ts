@@ -59,7 +59,7 @@ export function needsBytes(field: Field, device: Device): boolean {
   return !isAsSaved || field.get('everySize').items().length > 0;
 }
 
-/** Reads a program from a file for a device. Throws DataError for anything that could not run. */
+/** Reads a program from a file for a device. Throws DataError if it couldn't run. */
 export function readProgram(
   field: Field,
   tensors: TensorReader,
@@ -103,8 +103,8 @@ export function readProgram(
 }
 
 /**
- * Plans for another device kind don't apply: kernels may not support the planned reuses, and sizes differ. On a CPU
- * that can't generate kernels, ops that are planned as one run one by one.
+ * Plans for another kind of device don't apply: its kernels may not support the planned reuses, and sizes differ. On a
+ * CPU that can't generate kernels, the parts of fused ops run one by one.
  */
 function planOn(saved: Field, { kind, innerBytes }: Device): PlanUse {
   const from = saved.isMissing ? 'cpu' : saved.oneOf(plannedFor);

@@ -9,7 +9,7 @@ export type StateEntry =
   | {
       readonly name: string;
       readonly gradientOf: number;
-      /** The initial gradient; undefined if programs only check whether there is one. */
+      /** The initial gradient; undefined if programs only check whether the tensor has one. */
       readonly gradient?: Tensor | null;
     };
 

@@ -29,7 +29,7 @@ import {
 } from './saved-source.ts';
 import { encodeScalar, encodeText, readScalar, readText } from './text.ts';
 
-/** A JavaScript number as a function of the values that a call finds. */
+/** A JavaScript number as a function of the values that a call reads. */
 export type SavedNumber = NumberExprOf<SourceNumber<SavedSource>>;
 
 /** Describes how to construct a value after a run. */
@@ -182,7 +182,7 @@ export function readMake(field: Field, limits: Limits): SavedMake {
   return { kind: 'object', entries: entries.map(([key, item]) => [key.string(), recipe(item)]) };
 }
 
-/** Creates all objects of a call: empty first, then filled, so that cycles can be closed. */
+/** Creates all objects of a call, first empty, then fills them, so that they may refer to each other. */
 export function compileMakes(makes: readonly SavedMake[]): (results: CallResults) => void {
   const fills = makes.map(compileFill);
   return (results) => {

@@ -47,7 +47,7 @@ export interface SavedEntry {
   readonly guards: readonly SavedGuard[];
   /** The inputs of the program. */
   readonly inputs: readonly { readonly place: SavedSource; readonly requiresGrad: boolean }[];
-  /** JavaScript numbers that the program takes. */
+  /** JavaScript numbers that the program receives. */
   readonly numbers: readonly SavedSource[];
   /** The index of the program in the file; null if nothing is computed. */
   readonly graph: number | null;
@@ -58,7 +58,7 @@ export interface SavedEntry {
   readonly reads: readonly number[];
   /** Outputs that only some union members contain; freed if none of those is chosen. */
   readonly optional: readonly number[];
-  /** For each output, why its graph can't run backward any more; null if it can, or has no graph. */
+  /** For each output, why its graph can no longer run backward; null if it can, or if there is no graph. */
   readonly spent: readonly (LostHistory | null)[];
   /** The count of random numbers that a run draws. */
   readonly randomNumbers: number;
@@ -128,7 +128,7 @@ export function readEntry(field: Field, states: number, graphs: readonly ReadGra
     optional: field.list('optional', (index) => index.int(0, outputs - 1)),
     spent: field.list('spent', readLost, outputs),
     randomNumbers: field.get('randomNumbers').int(),
-    // Missing in earlier versions.
+    // Files of earlier versions lack it.
     same: field.optionalList('same', (same) => readSame(same, outputs)),
   };
 }

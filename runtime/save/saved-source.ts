@@ -4,8 +4,8 @@ import type { Field } from './file/field.ts';
 import type { ProgramState } from './program-state.ts';
 
 /**
- * Where a loaded program finds a value: in an argument, by a path of own properties; in its state, which contains
- * what the function found outside its arguments; or in the random stream.
+ * Where a loaded program reads a value: in an argument, by a path of own properties; in its state, which contains the
+ * values that the function read outside its arguments; or in the random stream.
  */
 export type SavedSource = SourceOf<SavedOrigin, string>;
 
@@ -53,7 +53,7 @@ export function readSource(field: Field, states: number): SavedSource {
 
 const maxArguments = 65535;
 
-/** In a file, a path is a single list: `['argument', 0, 'mask', 'values']`. */
+/** Encodes a path as a single list: `['argument', 0, 'mask', 'values']`. */
 export function encodeSource(source: SavedSource): readonly unknown[] {
   switch (source.kind) {
     case 'argument':

@@ -36,7 +36,7 @@ export function encodeSizes({ places, ...rest }: SavedSizes): unknown {
 
 const safe = Number.MAX_SAFE_INTEGER;
 
-/** The document is validated when it is filled with sizes. */
+/** Reads the fields around the document, which is validated when it is filled with sizes. */
 export function readSizes(field: Field, states: number): SavedSizes {
   const places = field.list('places', (place) => readSource(place, states));
   const bounds = field.list(
@@ -88,7 +88,10 @@ export function instantiates(document: unknown, sizes: readonly number[], device
   }
 }
 
-/** Estimated host memory for the programs of all sizes; the least recently used is dropped, rebuilt on demand. */
+/**
+ * The limit of estimated JavaScript memory for the programs of all sizes; the least recently used one is dropped and
+ * rebuilt on demand.
+ */
 const mostBytes = 64 * 2 ** 20;
 /** The number of programs that are kept regardless of their memory. */
 const fewest = 16;

@@ -47,12 +47,12 @@ interface SavedTensors {
   readonly tensors: readonly SavedTensor[];
 }
 
-/** Collects the tensors of a file to be written, each once; reading them waits for the device. */
+/** Collects the tensors of a file to be written, each once. Reading them waits for the device. */
 export class TensorWriter {
   readonly #numbers = new Map<Tensor, number>();
   readonly #keepsLayouts: boolean;
 
-  /** `keepsLayouts`: strided tensors keep their strides, as plans are made for them; else they become contiguous. */
+  /** `keepsLayouts`: strided tensors keep their strides, for which plans are made; else they become contiguous. */
   constructor(keepsLayouts: boolean) {
     this.#keepsLayouts = keepsLayouts;
   }
@@ -131,7 +131,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** Creates the tensors of a file on a device on request; they never take more memory than the file has bytes. */
+/** Creates the tensors of a file on a device on request. They never take more memory than the file has bytes. */
 export class TensorReader {
   readonly #data: Uint8Array;
   readonly #device: Device;
@@ -198,7 +198,7 @@ function readTensor(field: Field, storages: readonly SavedStorage[]): SavedTenso
   const dims = field.get('shape').items();
   if (dims.length > maxRank) field.fail(`at most ${maxRank} dimensions`);
   const shape = dims.map((dim) => dim.int());
-  // A product of sizes beyond exact integers could be mistaken for a smaller one.
+  // A product of sizes beyond exact integers could round to a smaller one.
   const count = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!Number.isSafeInteger(count)) field.get('shape').fail('a shape that can be counted');
   const strides = field.list('strides', (stride) => stride.int(), shape.length);

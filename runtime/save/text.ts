@@ -1,4 +1,4 @@
-/** The file format of numbers in a program's outputs, and of text made of them. */
+/** The file format of numbers in a program's outputs, and of text that contains them. */
 
 import type { ScalarRecipe } from '../entry/recipe.ts';
 import {

@@ -5,7 +5,7 @@ import { anObject, count, orNull, text, that } from '../options/option-kinds.ts'
 
 /** A terminal, or a substitute for it. */
 export interface ProgressTarget {
-  /** A terminal rewrites its line; any other target gets one line per tenth. */
+  /** On a terminal the line is rewritten; any other target gets one line per tenth. */
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
@@ -15,7 +15,7 @@ export interface ProgressOptions {
   readonly label?: string;
   /** The number of steps; defaults to the source's `length`. Without either, steps are only counted. */
   readonly total?: number;
-  /** The target of the bar; defaults to standard error, and to none in pages. */
+  /** The target of the bar; standard error by default, none in pages. */
   readonly to?: ProgressTarget | null;
 }
 

@@ -33,7 +33,7 @@ export interface SummaryRow {
   readonly calls: number;
 }
 
-/** Printed as a table by `console.log(summary(model, x))` and `String(summary(model, x))`. */
+/** Prints as a table with `console.log(summary(model, x))` and `String(summary(model, x))`. */
 export class Summary {
   readonly rows: readonly SummaryRow[];
 
@@ -174,7 +174,7 @@ function counting<T>(tell: (flops: number) => void, body: () => T): T {
   );
 }
 
-/** Returns an op's arithmetic as the planner estimates it: its formula, or one operation per element; 0 for views. */
+/** Returns the planner's estimate of an op's arithmetic: by its formula, or one operation per element; 0 for views. */
 function workOf(
   op: OpRecord,
   inputs: readonly Tensor[],

@@ -1,6 +1,6 @@
 /**
- * PyTorch methods that tensors don't have here, with the replacement to write. In TypeScript a call is a type
- * error that shows the text; in JavaScript it throws ArgumentError.
+ * PyTorch's methods that tensors lack here, with what to write instead. In TypeScript a call is a type error that shows
+ * the text; in JavaScript it throws ArgumentError.
  */
 export const absentMethods = {
   cuda: "move it with x.to('gpu') after await init('gpu')",

@@ -20,7 +20,7 @@ import * as order from '../ops/reduce/order.ts';
 import type { Shape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Returns a method that takes sizes as one array or as separate arguments, like PyTorch. */
+/** Returns a method that accepts sizes as one array or as separate arguments, like PyTorch. */
 function sized(name: string, fn: (x: Tensor, sizes: Shape) => Tensor) {
   return (x: Tensor, ...sizes: Sizes): Tensor => fn(x, sizesOf(name, sizes));
 }

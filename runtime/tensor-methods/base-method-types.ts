@@ -12,12 +12,12 @@ export interface BaseMethods<D extends DType> {
   /** Adds the gradient of this tensor to the `.grad` of each leaf it was computed from. */
   backward(gradient?: Tensor | null, options?: BackwardOptions): void;
   backward(options: BackwardOptions): void;
-  /** Like `backward`, but waits for gradients that move from a GPU to leaves on another device. */
+  /** Like `backward`, but awaits the transfer of gradients from a GPU to leaves on another device. */
   backwardAsync(gradient?: Tensor | null, options?: BackwardOptions): Promise<void>;
   backwardAsync(options: BackwardOptions): Promise<void>;
   /** Registers a hook that receives, and may replace, the gradient of this tensor in every backward that reaches it. */
   registerHook(hook: GradHook): HookHandle;
-  /** Lets backward fill `.grad` of this result too; the gradient is disposed with the result. */
+  /** Makes backward fill `.grad` of this result, too; the gradient is disposed with the result. */
   retainGrad(): void;
   /** Returns a copy with its own memory. */
   clone(): Tensor<D>;
@@ -45,7 +45,7 @@ export interface BaseMethods<D extends DType> {
   equal(other: Tensor): boolean;
   /** Returns the tensor as PyTorch prints it. */
   toString(): string;
-  /** Resolves to the same text, also on a device that can only be read asynchronously. */
+  /** Resolves to the same text; also works on a device that can only be read asynchronously. */
   toStringAsync(): Promise<string>;
   /** Returns dtype, shape and values (a summary if there are many), safe to serialize as JSON. */
   toJSON(): TensorSummary;

@@ -31,7 +31,7 @@ const readers = {
   toAsync: moveToAsync,
 } as const;
 
-/** The methods grouped by what a compiler may do with them. */
+/** The methods, grouped by how a compiler may treat them. */
 export const baseMethods: {
   /** Depend only on their arguments: calls can be appended to a program. */
   readonly traced: readonly AnyMethod[];
@@ -41,7 +41,7 @@ export const baseMethods: {
   traced: defineAll({ clone, to: moveTo }),
   reads: defineAll({ ...readers, toString: formatTensor }),
 };
-// Iteration and printing are not calls of a named method.
+// Iteration and printing call no method by name.
 for (const [key, fn] of [
   [Symbol.iterator, nested.entries],
   [Symbol.for('nodejs.util.inspect.custom'), formatTensor],

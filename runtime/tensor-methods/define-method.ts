@@ -5,7 +5,7 @@ export type AnyMethod = (this: Tensor, ...args: never[]) => unknown;
 /** Installs a function of a tensor on the prototype as a method. */
 export function define(name: string, fn: (first: Tensor, ...rest: never[]) => unknown): AnyMethod {
   const call = fn as (first: Tensor, ...rest: unknown[]) => unknown;
-  // Avoids allocating an arguments array for most calls; a missing argument is the same as undefined.
+  // Doesn't allocate an arguments array for most calls; a missing argument is equivalent to undefined.
   const method = function (this: Tensor, a?: unknown, b?: unknown) {
     // biome-ignore lint/complexity/noArguments: a rest parameter would make an array in every call
     switch (arguments.length) {

@@ -11,7 +11,7 @@ const prefix = 'tensor(';
 
 type Numbers = ArrayLike<number>;
 
-/** The notation shared by all numbers of one tensor, and the width of the widest. */
+/** The notation shared by all numbers of a tensor, and the width of the widest. */
 interface NumberFormat {
   readonly width: number;
   readonly write: (value: number) => string;

@@ -153,7 +153,7 @@ type Reals =
 /** Methods that sum or multiply: integers and booleans become int32. */
 type Sums = 'sum' | 'prod' | 'cumsum' | 'cumprod';
 
-/** Methods that take a tensor or a number. */
+/** Methods that accept a tensor or a number. */
 type Joining =
   | 'add'
   | 'sub'
@@ -164,7 +164,7 @@ type Joining =
   | 'remainder'
   | 'fmod';
 
-/** Methods that take a dtype for their result. */
+/** Methods that accept a dtype for their result. */
 type WithDType = Sums | 'mean' | 'nansum' | 'softmax' | 'logSoftmax' | 'softmin';
 
 type Casts = { float: 'float32'; double: 'float64'; byte: 'uint8'; half: 'float16' } & {

@@ -226,7 +226,7 @@ function defineProperty(name: string, fn: (x: Tensor) => Tensor): [string, typeo
   return [name, fn];
 }
 
-/** The methods grouped by what a compiler may do with them. */
+/** The methods, grouped by how a compiler may treat them. */
 export const tensorMethods: {
   /** Depend only on their arguments: calls can be appended to a program. */
   readonly traced: readonly AnyMethod[];
@@ -252,7 +252,7 @@ for (const name of ['isLeaf', 'isContiguous']) {
   const remedy = `names are camel case: x.${name}`;
   defineUnassignable(Tensor.prototype, snakeCase(name), remedy);
 }
-// Where indices begin: TypeScript rejects any index.
+// Index 0 stands for all indices in JavaScript; TypeScript rejects any.
 defineUnassignable(Tensor.prototype, '0', 'x.index(0) is the row 0, x.index([0, 1]) the element');
 // In PyTorch `w.data = x` replaces the elements; here it would only hide the method.
 Object.defineProperty(Tensor.prototype, 'data', { writable: false });

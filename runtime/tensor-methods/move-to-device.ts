@@ -19,7 +19,7 @@ export async function moveToDeviceAsync(x: Tensor, device: Device): Promise<Tens
   if (x.device === device) return x;
   x.holderFor('to');
   const mode = gradEnabled();
-  // A counting-only device has no data to copy.
+  // A counting device has no data to copy.
   if (device.kind !== 'meta') await downloadAhead(x, x);
   return withGradMode(mode, () => moveToDevice(x, device));
 }

@@ -62,7 +62,7 @@ export interface TensorSummary {
   readonly infinite: number;
 }
 
-/** Returns what `JSON.stringify` writes for a tensor. */
+/** Returns the value that `JSON.stringify` writes for a tensor. */
 export function summary(x: Tensor): TensorSummary {
   const { dtype, shape, device, requiresGrad } = x;
   const facts = { dtype, shape, device: device.name, requiresGrad };

@@ -1,4 +1,4 @@
-/** Methods under PyTorch's alternative names, and methods composed of a few ops. */
+/** Methods with PyTorch's alternative names, and methods composed of several ops. */
 
 import * as inPlace from '../ops/in-place/in-place.ts';
 import * as pointwiseInPlace from '../ops/in-place/pointwise-in-place.ts';

@@ -8,7 +8,7 @@ import { numbersOf } from '../spec/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 export async function data(x: Tensor): Promise<TypedArray> {
-  // Issued now and awaited later, so that later changes by the user don't affect the read.
+  // Issued now and awaited later, so that the user's later writes don't affect it.
   const read = x.device.download(x, withHolder(x, 'data'));
   const { counter } = x.device.allocator;
   if (!isUnderPressure(counter)) return read;
@@ -50,7 +50,7 @@ export function single(x: Tensor, use: string): Tensor {
   });
 }
 
-/** Whether two tensors have the same shape and values; NaN equals nothing. Reads both synchronously. */
+/** Whether two tensors have the same shape and values; NaN doesn't equal itself. Reads both synchronously. */
 export function equal(x: Tensor, other: Tensor): boolean {
   if (!sameShape(x.shape, shapeOf('equal', other))) return false;
   const [a, b] = [x, other].map((own) => numbersOf(readSync(own, 'equal'), own.dtype));

@@ -1,4 +1,4 @@
-/** The values that a tensor's printed text shows; of a long tensor only the corners are read. */
+/** The values in a tensor's printed text; of a long tensor, only the corners are read. */
 
 import type { Operand } from '../device/device.ts';
 import type { TensorMeta } from '../device/tensor-meta.ts';

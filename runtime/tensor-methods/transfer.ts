@@ -12,7 +12,7 @@ function isDType(target: TransferTarget): target is DType {
   return typeof target === 'string' && Object.hasOwn(dtypes, target);
 }
 
-/** Returns the device of a target that is not a dtype; a name like that of a dtype gets the error of one. */
+/** Returns the device of a target that is not a dtype. A misspelled dtype throws the error for dtypes. */
 function deviceFor(target: TransferTarget): Device {
   if (/^(?:u?int|long|float|bfloat|double|half|bool|complex)/.test(String(target)))
     expectDTypeName('to', target as DType);

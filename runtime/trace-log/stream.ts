@@ -3,7 +3,7 @@
 import { isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { formatShape } from '../spec/shape.ts';
 
-/** Parts of the log with separate listeners; `memory` and `copy` are folds over the memory events. */
+/** Parts of the log with separate listeners; `memory` and `copy` are computed from memory events. */
 export type TraceModule = 'op' | 'transform' | 'copy' | 'scope' | 'memory';
 
 type Written = Extract<TraceModule, 'op' | 'transform' | 'scope'>;

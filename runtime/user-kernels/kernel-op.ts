@@ -13,9 +13,8 @@ import { Tensor } from '../tensor/tensor.ts';
 export type KernelShape = Shape | ((...shapes: Shape[]) => Shape);
 
 /**
- * (gradient of the result, operands, result) → the gradient of each operand, null for an operand without one; not
- * in an array for a single operand. May only contain ops on these tensors: programs differentiate with it when
- * they are compiled.
+ * (gradient of the result, operands, result) → the gradient of each operand, null if it has none; for a single operand,
+ * not in an array. May only contain ops on these tensors, because programs call it when they are compiled.
  */
 export type KernelGradient = (
   gradient: Tensor,
@@ -51,7 +50,7 @@ export function kernelCall(
   // A parameter may be named like a result.
   const operandNames = parameters.map((parameter) => (parameter === 'out' ? 'out_' : parameter));
   const op: OpRecord = {
-    // Two kernels may have the same name, but passes identify ops by name.
+    // Passes identify ops by name, but two kernels may have the same name.
     name: `gpuKernel:${name}#${++made}`,
     operands: operandNames.map((operand) => ({ name: operand, use: 'data' })),
     variadic: false,
@@ -64,7 +63,7 @@ export function kernelCall(
     kernel: { kind: 'user', kernel },
     layout: 'any',
     inPlace: false,
-    // Loops are not counted; assumes more work than a pointwise op.
+    // Assumes more work than a pointwise op, without counting loops.
     work: (_inputs, [out]) => sizeOf(out!.shape) * 64,
     vjp: gradient ? gradientsOf(name, operandNames, gradient) : undefined,
   };
@@ -80,7 +79,7 @@ export function kernelCall(
   return call;
 }
 
-/** Returns one gradient per operand, each taken from the user function's result for all operands. */
+/** Returns one gradient rule per operand, each of which selects from the user function's result for all operands. */
 function gradientsOf(
   name: string,
   operands: readonly string[],

@@ -40,7 +40,7 @@ async function openFile(path: string | URL): Promise<ByteSource> {
   const failed = (cause: unknown): never => {
     throw unreadable(String(path), 'a path that cannot be opened', cause);
   };
-  // Before opening, because opening a pipe waits for a writer.
+  // Called before opening, because opening a pipe waits for a writer.
   const stats = await fs.stat(path).catch(failed);
   if (!stats.isFile()) throw unreadable(String(path), 'a folder or a device');
   const handle = await fs.open(path).catch(failed);

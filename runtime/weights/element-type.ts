@@ -84,7 +84,7 @@ export function decodeElements(bytes: Uint8Array, type: ElementType, little: boo
 }
 
 /**
- * Converts elements to another dtype: floating-point numbers are rounded to another floating dtype, integers
+ * Converts elements to another dtype: floating-point numbers are rounded to another floating-point dtype; integers
  * become any dtype that can represent them. Throws DTypeError for other conversions.
  */
 export function convertElements(values: TypedArray, from: DType, to: DType): TypedArray {

@@ -74,7 +74,7 @@ async function formatOf(source: ByteSource): Promise<WeightFormat> {
     const names = [...(await readZip(source)).keys()];
     return names.every((name) => name.endsWith('.npy')) ? 'npz' : 'torch';
   }
-  // PyTorch's legacy files begin with a pickle of protocol 2.
+  // Legacy PyTorch files begin with a pickle of protocol 2.
   if (start[0] === 0x80 && start[1] === 0x02 && start[2] === 0x8a) return 'torch';
   if (/\.json$/.test(source.name)) return 'index';
   return 'safetensors';

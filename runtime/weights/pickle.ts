@@ -38,8 +38,8 @@ const format = 'pickle';
 const mark = Symbol('mark');
 
 /**
- * Reads one pickle, protocols 0 to 5 as far as data needs them. Runs no code: calling anything but the allowed
- * names is a DataError, and so is any opcode that builds other objects.
+ * Reads one pickle: the opcodes of protocols 0 to 5 that data needs. Runs no code: throws DataError for a call of a
+ * name that isn't allowed, and for any opcode that builds other objects.
  */
 export function unpickle(bytes: Uint8Array, world: PickleWorld, at = 0): Unpickled {
   return new Unpickler(bytes, world, at).run();

@@ -8,8 +8,8 @@ const format = 'safetensors index';
 const maxIndexBytes = 100_000_000;
 
 /**
- * Reads `model.safetensors.index.json`: `{"metadata": {…}, "weight_map": {name: file}}`. Files are next to the
- * index; names with folders are rejected. Links are followed, because download caches consist of them.
+ * Reads `model.safetensors.index.json`: `{"metadata": {…}, "weight_map": {name: file}}`. Files are next to the index;
+ * names with folders are rejected. Follows links, because download caches consist of links.
  */
 export async function readIndex(
   index: ByteSource,

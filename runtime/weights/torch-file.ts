@@ -88,8 +88,8 @@ async function whole(source: ByteSource): Promise<Uint8Array> {
 }
 
 /**
- * Returns tensors by path. A value shared by several containers is visited in each, but at most as many visits as
- * the pickle has bytes are allowed, which no honest file exceeds.
+ * Returns tensors by path. Visits a value shared by several containers in each of them, but limits visits to the
+ * pickle's number of bytes, which only malicious files exceed.
  */
 function flattened(value: unknown, bytes: number): ReadonlyMap<string, StoredTensor> {
   const found = new Map<string, StoredTensor>();

@@ -28,7 +28,7 @@ export async function uploadNew(stored: StoredTensor, device: Device): Promise<T
   return tensor;
 }
 
-/** Writes the data into the tensor's own memory in chunks, without other memory on its device. Equal shapes. */
+/** Writes the data into the tensor's own memory in chunks, without other memory on its device. Shapes are equal. */
 export async function uploadInto(stored: StoredTensor, target: Tensor): Promise<void> {
   if (!isContiguousMeta(target)) {
     const copy = await uploadNew(stored, target.device);
@@ -44,7 +44,7 @@ export async function uploadInto(stored: StoredTensor, target: Tensor): Promise<
     const holder = target.holderFor('loading weights');
     device.upload(own, meta, { holder, offset: offset + at });
   }
-  // Values that backward saved of the tensor are now stale.
+  // Marks values that backward has saved of the tensor as changed.
   target.holderFor('loading weights').version++;
 }
 

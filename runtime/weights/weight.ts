@@ -24,7 +24,7 @@ export function countElements(format: string, where: string, shape: readonly num
   if (shape.length > maxRank) {
     throw badWeights(format, where, `${shape.length} dimensions`, `at most ${maxRank}`);
   }
-  // A size of 0 must not hide a product beyond exact integers.
+  // Ignores sizes of 0, which could hide a product beyond exact integers.
   const bound = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0) || bound > 2 ** 53) {
     throw badWeights(format, where, `shape [${shape.slice(0, 8)}]`, 'sizes that can be counted');

@@ -79,8 +79,8 @@ export class Weights implements AsyncDisposable {
   }
 
   /**
-   * Writes the data into the module's own tensors, on any device, in chunks of 4 MiB: neither its device nor this
-   * process gets a second copy of the model. Names and shapes are compared before anything is written. Throws
+   * Writes the data into the module's own tensors, on any device, in chunks of 4 MiB, without a second copy of the
+   * model on the device or in this process. Names and shapes are compared before anything is written. Throws
    * ArgumentError for names, ShapeError for shapes.
    */
   async loadInto(module: Module, options: LoadWeightsOptions = {}): Promise<LoadResult> {
@@ -91,7 +91,7 @@ export class Weights implements AsyncDisposable {
     return { missing: plan.missing, unexpected: plan.unexpected };
   }
 
-  /** Closes the file; tensors already read stay. */
+  /** Closes the file; tensors already read remain valid. */
   async close(): Promise<void> {
     await this.#close();
   }

@@ -12,7 +12,7 @@ const stateKinds = {
   ),
 };
 
-/** Returns names and tensors; throws ArgumentError for another value, DisposedError for a disposed tensor. */
+/** Returns names and tensors. Throws ArgumentError for any other value, DisposedError for a disposed tensor. */
 export function tensorsByName(
   owner: string,
   state: Readonly<Record<string, Tensor>>,
@@ -46,7 +46,7 @@ export async function writePieces(
       at += part.length;
     }
     if (path === undefined) return all;
-    // Throws the error that explains that there are no files here.
+    // Throws the error for environments without files.
     await writeBytes(path, all);
     return null;
   }

@@ -1,7 +1,7 @@
 import type { Attributes } from '../format/attributes.ts';
 import type { Operand, Value } from '../values/host.ts';
 
-/** The facts about its node that an operator gets besides the operands. */
+/** The facts about a node that its operator receives besides the operands. */
 export interface NodeFacts {
   readonly opType: string;
   readonly opset: number;

@@ -31,7 +31,10 @@ const activation =
 
 type HostBinary = (x: number, y: number) => number;
 
-/** Defines a binary operator. JavaScript numbers give a JavaScript number; `dtype` defaults to the operands'. */
+/**
+ * Defines a binary operator. The result of JavaScript numbers is a JavaScript number; `dtype` defaults to the
+ * operands'.
+ */
 function binary(
   fn: (x: Tensor, y: Tensor) => Tensor,
   host: HostBinary,
@@ -121,7 +124,7 @@ const cast: Operator = ({ attributes }) => {
     if (isHost(x!) && isWhole) {
       return hostOf(isFractional(x.dtype) ? x.values.map(Math.trunc) : x.values, x.shape);
     }
-    // Not by way of an integer tensor, which can't represent numbers beyond 32 bits.
+    // Not through an integer tensor, which can't represent numbers beyond 32 bits.
     if (isHost(x!) && isFractional(dtype)) return hostOf(x.values, x.shape, dtype);
     if (isHost(x!) && dtype === 'bool') {
       return hostOf(

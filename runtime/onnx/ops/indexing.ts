@@ -10,7 +10,7 @@ import { missing } from '../node/not-imported.ts';
 import { type Host, hostOf, isHost, numberIn, tensorOf, type Value } from '../values/host.ts';
 import { wrongSetting } from '../values/wrong-setting.ts';
 
-/** Indices counted from the start. */
+/** Returns indices counted from the start. */
 const places = (indices: Tensor, size: number): Tensor =>
   where(indices.lt(0), indices.add(size), indices);
 

@@ -144,7 +144,7 @@ const transposedConvolution: Operator = (node) => {
   };
 };
 
-/** Appends entries that no window reaches; they equal the bias. */
+/** Appends entries that no window reaches, which equal the bias. */
 function behind(y: Tensor, dim: number, count: number, bias: Tensor | null): Tensor {
   const amounts = [...Array<number>(2 * (y.rank - 1 - dim)).fill(0), 0, count];
   if (!bias) return pad(y, amounts);

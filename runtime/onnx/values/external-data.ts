@@ -3,9 +3,9 @@ import { badWeights, shown } from '../../weights/bad-file.ts';
 import type { ExternalData } from './tensors.ts';
 
 /**
- * Returns a reader of files in the model's folder only: names with `..`, absolute names and links out of the
- * folder throw DataError. So do tensors that in total read more of a file than its size: otherwise a small file
- * with shared parts could fill the memory.
+ * Returns a reader of files in the model's folder only: names with `..`, absolute names and links out of the folder
+ * throw DataError. So do tensors that together read more bytes than a file has: otherwise a small file with shared
+ * parts could fill the memory.
  */
 export function dataBeside(folder: string): ExternalData {
   const { closeSync, openSync, readSync, realpathSync, statSync } = nodeModule('node:fs');

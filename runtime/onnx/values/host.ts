@@ -5,9 +5,8 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { wrongSetting } from './wrong-setting.ts';
 
 /**
- * Numbers that a model computes besides its tensors: sizes, indices, axes, and fractions of them. They are
- * JavaScript numbers, so that compiled programs know them. int64 tensors become such numbers too, because tensors
- * have at most 32 bits per integer.
+ * Numbers that a model computes besides its tensors: sizes, indices, axes, and fractions of them. They are JavaScript
+ * numbers, so that compiled programs know them. So are int64 tensors, because tensors have at most 32 bits per integer.
  */
 export interface Host {
   readonly shape: readonly number[];
@@ -71,12 +70,12 @@ export function integerIn(value: Value): number {
 }
 
 /**
- * The limit of numbers that an operator computes in JavaScript. Real models have a few per dimension (sizes and
- * indices); only damaged files exceed it.
+ * The limit of numbers that an operator computes in JavaScript. Real models compute a few numbers per dimension (sizes
+ * and indices); only damaged files exceed the limit.
  */
 const mostHostNumbers = 2 ** 20;
 
-/** Returns the number of elements of a shape. Throws ArgumentError if no list can have that many. */
+/** Returns the number of elements of a shape. Throws ArgumentError above `mostHostNumbers`. */
 export function hostCount(shape: readonly number[]): number {
   const count = countOf(shape);
   if (shape.every((size) => size >= 0) && count <= mostHostNumbers) return count;

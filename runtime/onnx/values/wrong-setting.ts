@@ -1,6 +1,6 @@
 import { ArgumentError } from '../../errors/errors.ts';
 
-/** Returns the error for a setting that an operator can't have, such as an axis beyond the rank. */
+/** Returns the error for an invalid setting of an operator, such as an axis beyond the rank. */
 export function wrongSetting(given: string, expected: string): ArgumentError {
   return new ArgumentError({
     what: 'importOnnx: a setting of the model fits neither its operator nor the shapes',

@@ -79,7 +79,7 @@ export class Field {
     return items as Fields<N>;
   }
 
-  /** Reads each item of the list under `key`, which must have `length` items if that is given. */
+  /** Reads each item of the list under `key`, which must have `length` items if specified. */
   list<T>(key: string, read: (item: Field) => T, length?: number): T[] {
     const list = this.get(key);
     const items = length === undefined ? list.items() : list.tuple(length);

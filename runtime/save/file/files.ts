@@ -1,6 +1,6 @@
 import { DataError } from '../../errors/errors.ts';
 
-/** Node's file functions, loaded on request: pages have none. */
+/** Returns Node's file functions, loaded on request because pages have none. */
 function files(use: string): typeof import('node:fs/promises') {
   const found = globalThis.process?.getBuiltinModule?.('node:fs/promises');
   if (found) return found;
