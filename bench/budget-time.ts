@@ -1,9 +1,8 @@
 /**
- * The time of a step within a budget, relative to the compiled step without slices and without a budget. Prints,
- * for each workload, the peak of eager execution, then for each budget the measured peak relative to that, the
- * recomputed share of forward's arithmetic, and the ratio of times. Plans are interleaved in one process, so that
- * drift of the machine affects all alike. Ends with the fewest bytes that take at most `--most` times as long, and
- * their mean.
+ * The time of a step within a budget, relative to the compiled step without slices or a budget. For each workload,
+ * prints the peak of eager execution; then, for each budget, the measured peak relative to it, the recomputed share of
+ * forward's arithmetic, and the ratio of times. Plans are interleaved in one process, so that drift of the machine
+ * affects them equally. Ends with the fewest bytes that take at most `--most` times as long, and their mean.
  *
  *     npx tsx bench/budget-time.ts [--works mlp,lstm] [--shares 0.5,0.3] [--most 1.1] [--seconds 6] [--cpu]
  */
@@ -21,9 +20,9 @@ import type { MemoryOptions } from '../src/programs/memory-options.ts';
 
 interface Work {
   readonly workload: Workload;
-  /** Budgets, as shares of what the step needs without a budget and without slices. */
+  /** Budgets, as shares of the bytes that the step needs without slices or a budget. */
   readonly shares: readonly number[];
-  /** Budgets that are also met without slices, by recompute alone. */
+  /** Budgets that are also measured without slices, met by recomputation alone. */
   readonly unsliced?: readonly number[];
 }
 
@@ -53,7 +52,7 @@ const [most, seconds] = [Number(options.most), Number(options.seconds)];
 
 interface Plan {
   readonly title: string;
-  /** Bytes at the peak of a step, everything included. */
+  /** All bytes allocated at the peak of a step. */
   readonly peak: number;
   /** The recomputed share of forward's arithmetic. */
   readonly again: number;
@@ -78,7 +77,7 @@ function peakOf(run: () => void): number {
   return memory.stats('cpu').peakAllocated;
 }
 
-/** The smallest share of eager execution's bytes that takes at most `most` times as long. */
+/** Returns the smallest share of eager execution's bytes at which a step takes at most `most` times as long. */
 async function measure(name: string): Promise<number> {
   const { workload, shares: own, unsliced: alone = [] } = works[name]!;
   const work = workload.build({ device: 'cpu', size: 'reduced', breaks: false });
@@ -108,7 +107,7 @@ async function measure(name: string): Promise<number> {
   }
   const until = performance.now() + 1000 * seconds;
   for (let round = -5; round < 15 || performance.now() < until; round++) {
-    // Caches depend on what ran before: each plan runs after every other one.
+    // Caches depend on what ran before, so each plan runs after every other.
     const first = Math.floor(Math.random() * plans.length);
     const by = round % 2 === 0 ? 1 : plans.length - 1;
     for (let i = 0; i < plans.length; i++) {

@@ -1,7 +1,7 @@
 /**
- * The cost of a budget: for each workload, the peak beside parameters and inputs, relative to the final plan
- * without a budget and without slices, the recomputed share of forward's arithmetic, and the processor time of
- * planning; with slices, and without.
+ * The cost of a budget, with slices and without: for each workload, the peak in addition to parameters and inputs,
+ * relative to the final plan without slices or a budget; the recomputed share of forward's arithmetic; and the
+ * processor time of planning.
  */
 
 import { parseArgs } from 'node:util';

@@ -1,7 +1,7 @@
 /**
  * The cost of capture: source, scope and bytecode of 100-line functions in modules of 1,000 lines, after 60 similar
- * ones; the debugger's share of it; then scopes alone. Measures processor time of the process, since wall time
- * would include other processes.
+ * ones; the debugger's share of it; then scopes alone. Measures processor time, because wall time would include other
+ * processes.
  */
 
 import '../src/1-capture/inspector.ts';
@@ -65,7 +65,7 @@ const summary = (times: readonly number[]): string => {
   return `${sorted[0]!.toFixed(2)} ms (median ${sorted[sorted.length >> 1]!.toFixed(2)})`;
 };
 
-/** A separate macrotask for each: its session ends with it. */
+/** Awaits after each function, because microtasks end the debugger's session. */
 async function inTurns(functions: readonly Fn[], capture: (fn: Fn) => void): Promise<number[]> {
   const times: number[] = [];
   for (const fn of functions) {
@@ -130,7 +130,7 @@ try {
     );
   }
 
-  // A mutable variable inside a function can only be reached by a call under the debugger.
+  // A mutable variable inside a function can only be read by a call under the debugger.
   const file = join(folder, 'inner.mjs');
   const maker = 'export const make = (from) => { from++; return (x) => x + from + limit }';
   writeFileSync(file, `${moduleText(10, 'mjs')}\n${maker}`);

@@ -5,7 +5,7 @@
 
 import { nn, optim, randn, type Tensor, tensor, toStatic } from '../src/index.ts';
 
-/** Least processor time of one call, in microseconds, over `rounds` of all calls. */
+/** Returns the least processor time of one call, in microseconds, over `rounds` of all calls. */
 function least(calls: readonly (() => void)[], rounds: number): number {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < rounds; round++) {
@@ -32,7 +32,7 @@ function trainingStep(): (x: Tensor) => Tensor {
 function sizesInTurn(count: number): void {
   const [captured, own] = [toStatic(trainingStep()), toStatic(trainingStep())];
   const batches = Array.from({ length: count }, (_, i) => randn([i + 2, 64]));
-  // The mean of these sizes, as often.
+  // The mean of these sizes, for the same number of calls.
   const middle = batches[count >> 1]!;
   const inTurn = batches.map((batch) => () => captured(batch).dispose());
   const first = least(inTurn, 1);

@@ -1,11 +1,11 @@
-/** What comparing ops with those of earlier calls costs and saves, beside the same function by itself. */
+/** What matching ops against those of earlier calls costs and saves, compared with the same function without it. */
 
 import * as tostatic from '../src/index.ts';
 import { type Tensor, tensor, tidy, toStatic } from '../src/index.ts';
 
 type Fn = (xs: readonly Tensor[]) => unknown;
 
-/** Direct eval is refused by the capture: it could change each variable. */
+/** Capture rejects direct eval, which could change any variable. */
 const make = (): Fn =>
   new Function('T', 'return (xs) => { eval("0"); for (const x of xs) x.add(x).mul(x).neg(); }')(
     tostatic,

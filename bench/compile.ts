@@ -1,6 +1,6 @@
 /**
  * The time of a training step's first calls, eager and captured: `npx tsx bench/compile.ts mlp|gpt|lstm`. Each job
- * needs its own process, since compiled kernels are cached.
+ * needs its own process, because compiled kernels are cached.
  */
 
 import { spans } from '../runtime/profiler/spans.ts';

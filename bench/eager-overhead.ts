@@ -1,6 +1,6 @@
 /**
- * The overhead of an eager op beyond its arithmetic: a chain of 100 adds on 16 elements, in µs per op. The least of
- * many interleaved rounds: load on the machine only adds time.
+ * The overhead of an eager op beyond its arithmetic: a chain of 100 adds on 16 elements, in µs per op. The minimum of
+ * many interleaved rounds, because load on the machine only adds time.
  */
 
 import { ones, type Tensor, tensor, tidy } from '../runtime/index.ts';

@@ -44,7 +44,7 @@ function time(run: () => unknown): number {
   return (user + system) / 1000;
 }
 
-/** The shortest of many interleaved rounds, so that other load affects all alike. */
+/** Returns the shortest of many interleaved rounds, so that other load affects all equally. */
 function shortest(turns: number, ...runs: (() => unknown)[]): number[] {
   const best = runs.map(() => Number.POSITIVE_INFINITY);
   for (let turn = 0; turn < turns; turn++) {

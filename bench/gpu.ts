@@ -1,6 +1,6 @@
 /**
  * The GPU device: products, memory bandwidth, and steps of the works, eager and captured. Prints the median of the
- * rounds; a round is many runs, of which the host waits only for the last.
+ * rounds; a round is many runs, and JavaScript only waits for the last.
  *
  *     npx tsx bench/gpu.ts [--rounds 7] [--ms 100] [--only products,memory,W3] [--largest 4096] [--json]
  */
@@ -73,7 +73,7 @@ async function products(): Promise<void> {
   }
 }
 
-/** Bytes that have to be read and written, divided by the time. */
+/** Prints the bytes that must be read and written, divided by the time. */
 async function memory(): Promise<void> {
   const rows = largest;
   const [x, y] = onGpu(() => [randn([rows, 4096]), randn([rows, 4096])] as const);

@@ -1,4 +1,4 @@
-/** The limits of this machine from WebAssembly, measured beside the kernels that are compared with them. */
+/** The limits of this machine for WebAssembly, measured in the same run as the kernels that are compared with them. */
 
 import { argumentsAt } from '../runtime/device/cpu/core/scratch.ts';
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
@@ -25,7 +25,7 @@ function multiplyAdd(f: FunctionBuilder): void {
       }
     }
   });
-  // Read, so that the compiler doesn't drop the loop.
+  // Stores the sums, so that the compiler doesn't drop the loop.
   for (const sum of sums) f.emit(store('v128.store', i32(argumentsAt), get(sum)));
 }
 

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-// The runner itself, a module that measures limits, and a bench that needs the published files.
+// This runner, a module that measures limits, and a bench that needs the published files.
 const notBenches = new Set(['main', 'machine-limits', 'first-calls']);
 const names = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.ts'))

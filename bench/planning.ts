@@ -71,7 +71,7 @@ function planning(depth: number): Planning {
 }
 
 function benchPlanning(): void {
-  // The first run finds cold code.
+  // Warms up the code.
   planning(4);
   const { values } = parseArgs({ options: { blocks: { type: 'string', default: '25,50,100' } } });
   const rows = values.blocks.split(',').map(Number).map(planning);

@@ -55,7 +55,7 @@ async function load(name: string, code: string): Promise<Work> {
   return { function: module.fib, arrow: module.arrow, method: (n) => tree.walk(n) };
 }
 
-/** Interleaved, so that clock and load affect both alike. */
+/** Interleaved, so that clock and load affect both equally. */
 function fastest(a: (n: number) => number, b: (n: number) => number): [number, number] {
   const best: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < rounds; round++) {

@@ -30,7 +30,7 @@ class Mlp extends nn.Module {
   }
 }
 
-/** Median seconds of one call, interleaved so that drift of the machine affects all alike. */
+/** Returns the median seconds of one call, interleaved so that drift of the machine affects all equally. */
 function medians(ways: readonly (() => void)[], rounds: number): number[] {
   const times = ways.map((): number[] => []);
   for (let round = 0; round < rounds; round++) {

@@ -1,7 +1,7 @@
 /**
  * The works with 1, 2 and 4 threads in one process, interleaved, each with a checksum that must not depend on the
- * number of threads: `npx tsx bench/threads.ts [works]`. Least milliseconds of several rounds; other load on the
- * machine shows in the ratios.
+ * number of threads: `npx tsx bench/threads.ts [works]`. Prints the least milliseconds of several rounds; other load on
+ * the machine shows in the ratios.
  */
 
 import { availableParallelism } from 'node:os';
@@ -25,7 +25,7 @@ import {
 
 interface Work {
   readonly name: string;
-  /** One step; its result goes into the checksum. */
+  /** Returns a step, whose result is added to the checksum. */
   readonly make: () => () => Tensor;
 }
 

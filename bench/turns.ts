@@ -1,4 +1,4 @@
-/** Processes that take turns at the same work, so that other load on the machine affects all alike. */
+/** Processes that take turns at the same work, so that other load on the machine affects all equally. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 

@@ -1,6 +1,6 @@
 /**
  * Works with checksums: one step eager, captured, and captured without fused kernels, interleaved in one process.
- * Prints the least and the median of the rounds; fails if checksums differ.
+ * Prints the minimum and the median of the rounds; fails if checksums differ.
  *
  *     npx tsx bench/works.ts [--rounds 25] [--only W3,W4] [--revectorize] [--json]
  */

@@ -1,4 +1,4 @@
-/** Shape → slice → crop: a few integers that JavaScript needs, computed where it can read them synchronously. */
+/** Shape → slice → crop: integers that JavaScript needs, computed where it can read them synchronously. */
 
 import {
   type Device,
@@ -11,7 +11,7 @@ import {
 } from '../src/index.ts';
 import { withSecondDevice } from './second-device.ts';
 
-/** Crops the middle of an image, half as high and wide. Its sizes are computed by ops, as in a model's own code. */
+/** Crops the middle of an image, half as high and wide. Ops compute the sizes, as in a model's own code. */
 async function crop(image: Tensor, guard: string | null): Promise<Tensor> {
   const sizes = deviceGuard(guard, () => {
     const shape = tensor(Int32Array.from(image.shape));

@@ -14,11 +14,13 @@ import {
 } from '../src/index.ts';
 import { withSecondDevice } from './second-device.ts';
 
-/** Rows of the table, from the command line. */
+/** The number of rows of the table, from the command line. */
 const rows = Number(process.argv[2] ?? 200_000);
 const [width, batch] = [16, 64];
 
-/** Returns the losses of some steps. The rows that a step looks up go to `device`; their gradients come back. */
+/**
+ * Returns the losses of several steps. The rows that a step looks up move to `device`, and their gradients move back.
+ */
 async function train(tablePlace: Device | string, device: Device): Promise<number[]> {
   seed(1);
   const table = deviceGuard(tablePlace, () => new nn.Embedding(rows, width));

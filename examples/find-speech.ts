@@ -1,7 +1,7 @@
 /**
- * Finds speech in a recording with Silero VAD, a model that is imported from ONNX and compiled. The model is a file
- * of the npm package `@ricky0123/vad-web`, `dist/silero_vad_v5.onnx` or `dist/silero_vad_v6.onnx`; the recording is a WAV file
- * of 16-bit samples at 8 or 16 kHz.
+ * Finds speech in a recording with Silero VAD, a model imported from ONNX and compiled. The model is a file of the npm
+ * package `@ricky0123/vad-web`, `dist/silero_vad_v5.onnx` or `dist/silero_vad_v6.onnx`; the recording is a WAV file of
+ * 16-bit samples at 8 or 16 kHz.
  *
  *     npx tsx examples/find-speech.ts silero_vad_v6.onnx recording.wav
  */
@@ -58,7 +58,7 @@ export async function speechProbabilities(
   { rate, samples }: Recording,
 ): Promise<number[]> {
   const vad = await importOnnx(model);
-  // The rate selects one of two networks, so it is a constant of the program.
+  // The sampling rate selects one of two networks, so it is a constant of the program.
   const detect = toStatic(
     (chunk: Tensor, state: Tensor) => vad.forward(chunk, state, rate) as Tensor[],
     { fullGraph: true },

@@ -1,7 +1,7 @@
 /**
- * Continues a text with a GPT-2 of Hugging Face: tokenizes it, runs the model token by token as one compiled program, and
- * decodes. The folder is that of the model: `config.json`, `model.safetensors` and `tokenizer.json`. The tokenizer is
- * a package of its own: `npm install @huggingface/tokenizers`.
+ * Continues a text with a GPT-2 of Hugging Face: tokenizes it, runs the model token by token as one compiled program,
+ * and decodes. The folder contains the model's `config.json`, `model.safetensors` and `tokenizer.json`. The tokenizer
+ * is a separate package: `npm install @huggingface/tokenizers`.
  *
  *     npx tsx examples/generate-text.ts FOLDER 'Once upon a time'
  */
@@ -30,7 +30,7 @@ export interface Tokenizer {
 export interface LanguageModel {
   readonly model: GPT2;
   readonly tokenizer: Tokenizer;
-  /** The most tokens that the model can read. */
+  /** The maximum number of tokens that the model can read. */
   readonly positions: number;
 }
 
@@ -38,7 +38,7 @@ function readJson(path: string): object {
   return JSON.parse(readFileSync(path, 'utf8')) as object;
 }
 
-/** Loads the optional package by a name that isn't written in the import. */
+/** Loads the optional package by a name that bundlers and TypeScript don't resolve. */
 async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const packageName: string = '@huggingface/tokenizers';
   const { Tokenizer: Loaded } = (await import(packageName)) as {
@@ -69,7 +69,8 @@ export function continueText(
   text: string,
   count: number,
 ): string {
-  // All tokens have one shape, so one program is compiled. Tokens after the last one don't affect earlier ones.
+  // The tokens always have one shape, so one program is compiled. Padding after the last token doesn't affect earlier
+  // ones.
   const next = toStatic(
     (window: Tensor, last: Tensor) =>
       noGrad(() => model.forward(window).indexSelect(1, last).argmax(-1)),

@@ -1,4 +1,4 @@
-/** GPT-2, built from our modules with the names of Hugging Face's weights. */
+/** GPT-2, built from this library's modules, with the names of Hugging Face's weights. */
 
 import {
   add,

@@ -1,7 +1,7 @@
 /**
  * A backend that writes one JavaScript function for each program: loops over typed arrays for float32 arithmetic that
- * rounds exactly, fused ops as one loop each, and the kernels of the device for everything else. The bits are those
- * of the kernels: `Math.fround` rounds as float32 does.
+ * rounds exactly, fused ops as one loop each, and the device's kernels for everything else. Results are bitwise
+ * identical to those of the kernels, because `Math.fround` rounds like float32 arithmetic.
  */
 
 import {
@@ -31,7 +31,7 @@ interface Part {
   readonly prefix: string;
 }
 
-/** The expression as JavaScript; null if JavaScript doesn't compute it exactly. */
+/** Returns the expression as JavaScript; null if JavaScript doesn't compute it exactly. */
 function textOf(expr: Expr, part: Part): string | null {
   const inner = (...given: readonly Expr[]): readonly string[] | null => {
     const texts = given.map((each) => textOf(each, part));
@@ -86,7 +86,7 @@ function isDense({ shape, strides }: Values[number]): boolean {
   });
 }
 
-/** The parts of an op, and the value that each computes; null if the op isn't pointwise. */
+/** Returns the parts of an op, and the value that each computes; null if the op isn't pointwise. */
 function partsOf({ op, inputs, outputs }: ProgramOp) {
   const { kernel } = op;
   if (kernel.kind === 'pointwise') {
@@ -106,7 +106,7 @@ function partsOf({ op, inputs, outputs }: ProgramOp) {
   return { parts, stores: [...made, ...written] };
 }
 
-/** A loop for step number `index`; null if the device's kernel runs it. */
+/** Returns a loop for step `index`; null if the device's kernel runs it. */
 function loopOf(op: ProgramOp, index: number, values: Values): string | null {
   const found = partsOf(op);
   if (!found) return null;
@@ -138,7 +138,7 @@ function loopOf(op: ProgramOp, index: number, values: Values): string | null {
   ].join('\n');
 }
 
-/** Counts of what was compiled. */
+/** Counts of compiled programs and steps. */
 export const counts = { programs: 0, loops: 0, kernels: 0, disposed: 0 };
 
 export const jsBackend: Backend = {

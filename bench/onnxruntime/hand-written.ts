@@ -1,4 +1,6 @@
-/** Training steps as ONNX graphs that a person would write: products and biases as Gemm, updates as new parameters. */
+/**
+ * Training steps as ONNX graphs that an engineer would write: products with biases as Gemm, updates as new parameters.
+ */
 
 import { Emitter, type Value } from '../../src/export/onnx/emit/emitter.ts';
 import { graphOf, valueInfo } from '../../src/export/onnx/emit/graph.ts';

@@ -45,7 +45,7 @@ class Layer extends nn.Module {
     this.values = zeros([heads, tokens, width / heads]);
   }
 
-  /** x [1, width]; later: 0 where a key counts, −∞ where it belongs to a later token, [1, 1, tokens]. */
+  /** x [1, width]; later [1, 1, tokens]: 0 for earlier keys, −∞ for keys of later tokens. */
   override forward(x: Tensor, at: number, later: Tensor): Tensor {
     const { width, heads } = this.sizes;
     const all = this.project.forward(this.first.forward(x));

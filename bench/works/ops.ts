@@ -3,7 +3,7 @@ import { sumOf, type Work } from './work.ts';
 
 export const tinyOps = 96;
 
-/** A chain of ops on 16 elements: what an op costs beside its kernel. */
+/** A chain of ops on 16 elements, which measures what an op costs besides its kernel. */
 export function tiny(): Work {
   const x = randn([16]);
   const step = (): Tensor => {
@@ -35,7 +35,7 @@ export function chain(elements: number): Work {
   return { step, checksum: () => tidy(() => step().sum().itemSync() as number) };
 }
 
-/** AdamW over 100 matrices and 100 vectors, whose gradients are there. */
+/** AdamW over 100 matrices and 100 vectors with existing gradients. */
 export function adamw(width: number): Work {
   const parameters = Array.from({ length: 200 }, (_, i) =>
     randn(i % 2 === 0 ? [width, width] : [width]).requiresGrad_(),

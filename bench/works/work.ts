@@ -1,21 +1,21 @@
 import { type Tensor, tidy } from '../../src/index.ts';
 
-/** One work with data of its own. */
+/** One work with its own data. */
 export interface Work {
-  /** Runs one step; the result is the caller's. */
+  /** Runs one step; the caller owns the result. */
   readonly step: () => Tensor | undefined;
-  /** Of everything that the steps so far have computed. */
+  /** Returns a checksum of everything that the steps so far have computed. */
   readonly checksum: () => number;
-  /** Of a training step: what it reads, and then the parameters. */
+  /** For a training step: the tensors it reads, followed by the parameters. */
   readonly tensors?: readonly Tensor[];
 }
 
 export interface WorkDefinition {
   readonly name: string;
   readonly title: string;
-  /** Ops of one step, where the time of one op is what counts. */
+  /** The number of ops in one step, if the time per op is reported. */
   readonly ops?: number;
-  /** Steps that one time is given for; 1 by default. */
+  /** The number of steps per reported time; 1 by default. */
   readonly repeat?: number;
   readonly make: () => Work;
 }

@@ -1,4 +1,4 @@
-/** The works that speed is measured on, each with a checksum: the same numbers come of every way to run it. */
+/** The works that speed is measured on, each with a checksum that must not depend on how it is run. */
 
 import { seed } from '../../src/index.ts';
 import { decoding } from './decoding.ts';
@@ -53,7 +53,7 @@ const usual: readonly WorkDefinition[] = [
   { name: 'W12', title: 'AdamW over 200 tensors, width 256', make: () => adamw(256) },
 ];
 
-/** The same ops on little data. */
+/** The same ops on small tensors. */
 const small: readonly WorkDefinition[] = [
   { name: 'W1', title: 'a product', make: () => product(8) },
   { name: 'W2', title: `${tinyOps} ops on 16 elements`, ops: tinyOps, make: tiny },
@@ -81,7 +81,7 @@ const small: readonly WorkDefinition[] = [
   { name: 'W12', title: 'AdamW', make: () => adamw(8) },
 ];
 
-/** `small`: for counts, which no size changes. */
+/** `small`: for counts, which don't depend on sizes. */
 export function works(size: 'usual' | 'small' = 'usual'): readonly WorkDefinition[] {
   return (size === 'small' ? small : usual).map((each) => ({
     ...each,

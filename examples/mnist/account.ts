@@ -4,20 +4,20 @@ import { recordTimeline, type Timeline } from '../../src/lab/timeline.ts';
 /** One step, event by event. */
 interface RecordedStep {
   readonly timeline: Timeline;
-  /** Calls between the end of the previous step and its own end, its batch included. */
+  /** Calls from the end of the previous step to its own end, including those for its batch. */
   readonly allocations: number;
   readonly frees: number;
 }
 
-/** Steps that are recorded; the fastest is shown, since slow ones measure other load on the machine. */
+/** The number of recorded steps. The fastest is shown, because slow ones measure other load on the machine. */
 const recordedSteps = 5;
 
 /** Marks in a step; compiled functions also mark their runs. */
 const phases = ['forward', 'backward', 'update'];
 
 /**
- * Keeps the books of a training: time and memory of its steps, some of them event by event. A step
- * leaves nothing behind: what is allocated after it is the same every time.
+ * Tracks a training run: time and memory of its steps, some of them event by event. Checks that steps leak no memory:
+ * the same bytes are allocated after each.
  */
 export class Account {
   readonly problems: string[] = [];
@@ -51,7 +51,7 @@ export class Account {
     return result;
   }
 
-  /** Call this once everything of the step was freed, its batch included. */
+  /** Must be called once all memory of the step was freed, including its batch. */
   endStep(): void {
     const now = memory.stats(this.#device);
     if (this.#timeline) this.#keepFastest(this.#timeline, now);

@@ -2,13 +2,13 @@ import type { ReportTable } from '../../src/lab/report.ts';
 import { type Promised, type StrategyName, strategies } from './strategies.ts';
 import type { TrainingResult } from './train.ts';
 
-/** The trainings of one model, in display order. */
+/** The training runs of one model, in display order. */
 export type Results = ReadonlyMap<StrategyName, TrainingResult>;
 
 /** Test accuracy that both models must reach on all images. */
 export const requiredAccuracy = 0.97;
 
-/** What the recorded step used, in bytes. */
+/** Returns the bytes that the recorded step used. */
 export function measured({ timeline }: TrainingResult): Promised {
   const phase = (label: string) => timeline.phases.find((one) => one.label === label)!;
   const [forward, backward] = [phase('forward'), phase('backward')];
@@ -26,13 +26,15 @@ const promiseNames: { readonly [K in keyof Promised]: string } = {
 };
 
 interface Expected {
-  /** Whether models reach the required accuracy, given all images. */
+  /** Whether models must reach the required accuracy: only with all images. */
   readonly accuracy: boolean;
-  /** Whether models peak lower when compiled, given their own batch size; they never peak higher at any size. */
+  /**
+   * Whether compiled models must have a lower peak: only at their own batch size. At other sizes it must not be higher.
+   */
   readonly lowerPeak: boolean;
 }
 
-/** Returns what contradicts the claims of this example; empty if all of them hold. */
+/** Returns the findings that contradict the claims of this example; empty if all hold. */
 export function findProblems(results: Results, expected: Expected): string[] {
   const problems: string[] = [];
   for (const [strategy, result] of results) {
@@ -56,7 +58,7 @@ export function findProblems(results: Results, expected: Expected): string[] {
   return problems;
 }
 
-/** Each strategy that differs from the first one, with the step at which it does. */
+/** Returns each strategy whose losses differ from the first one's, with the step where they do. */
 function differingLosses(results: Results): string[] {
   const [first, ...others] = results;
   if (!first) return [];

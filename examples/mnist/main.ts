@@ -1,6 +1,6 @@
 /**
- * Trains an MLP and a small convolutional network on the MNIST digits with three strategies that differ in one
- * thing: who gives the memory of intermediate values back, and when. Compares memory, time and results.
+ * Trains an MLP and a small convolutional network on the MNIST digits with three strategies that differ only in who
+ * frees the memory of intermediate values, and when. Compares memory, time and results.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { type StrategyName, strategies } from './strategies.ts';
 import { stepsOf, type TrainingOptions, type TrainingResult } from './train.ts';
 
 async function main(options: Options): Promise<void> {
-  // Read first: a wrong path is reported before anything starts.
+  // Read first, so that a wrong path is reported before anything starts.
   const { train, test } = loadMnist(options.data);
   const limit = Math.min(options.limit ?? train.length, train.length);
   console.log(`MNIST: ${train.length} images to train on, ${test.length} to test; uses ${limit}`);
@@ -84,7 +84,7 @@ function sectionOf(name: ModelName, options: Options, results: Results): ReportS
 function print({ title, summary, table }: ReportSection): void {
   const { head, rows } = table;
   const printed = new Table({
-    // Two lines each: eight columns of numbers are wide enough.
+    // Heads have two lines, because eight columns of numbers are wide enough.
     head: head.map((text) => text.replace(/ (?=[^ ]*$)/, '\n')),
     colAligns: head.map((_, column) => (column === 0 ? 'left' : 'right')),
     style: { head: [], border: [], compact: true },
@@ -116,7 +116,7 @@ function writeReport(sections: ReportSection[], options: Options, limit: number)
 try {
   await main(readOptions(process.argv.slice(2)));
 } catch (error) {
-  // The message of a user's mistake says everything; any other error needs its stack.
+  // A user's mistake is explained by the message; any other error needs its stack.
   const saysAll = error instanceof TostaticError || error instanceof TrainingFailed;
   console.error(saysAll ? error.message : error);
   process.exitCode = 1;

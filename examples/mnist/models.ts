@@ -25,7 +25,7 @@ export class ConvNet extends nn.Module {
   }
 }
 
-/** How each model is created and trained until it recognizes 97 % of the test digits. */
+/** How each model is created, and trained to recognize 97 % of the test digits. */
 export const models = {
   mlp: { title: 'MLP', make: () => new Mlp(), batch: 500, epochs: 5, lr: 0.1, momentum: 0.9 },
   conv: {

@@ -3,11 +3,11 @@ import { type ModelName, models } from './models.ts';
 
 export interface Options {
   readonly model: ModelName | 'all';
-  /** Undefined: as many as the model needs. */
+  /** By default as many as the model needs. */
   readonly epochs?: number;
-  /** Undefined: the model's own batch size. */
+  /** By default the model's own batch size. */
   readonly batch?: number;
-  /** Undefined: all images. */
+  /** By default all images. */
   readonly limit?: number;
   readonly report: string;
   readonly device: string;
@@ -26,7 +26,7 @@ function defaults(option: 'epochs' | 'batch'): string {
     .join(', ');
 }
 
-/** Parses the arguments. Ends the process with a message if it doesn't know one. */
+/** Parses the arguments. Ends the process with a message for an unknown one. */
 export function readOptions(args: readonly string[]): Options {
   return new Command('mnist')
     .description(

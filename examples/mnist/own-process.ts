@@ -7,12 +7,12 @@ export type Message =
   | { readonly kind: 'done'; readonly result: TrainingResult }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** The other process failed; its message says everything. */
+/** The other process failed, for the reason in the message. */
 export class TrainingFailed extends Error {}
 
 /**
- * Trains in a process of its own, so that reserved memory and time are those of this training alone.
- * Rejects with TrainingFailed.
+ * Trains in a separate process, so that reserved memory and time are those of this training run alone. Rejects with
+ * TrainingFailed.
  */
 export function trainInOwnProcess(
   options: TrainingOptions,

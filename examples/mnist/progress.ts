@@ -1,10 +1,10 @@
 import cliProgress from 'cli-progress';
 
-/** Shows the progress of a training. */
+/** Shows the progress of a training run. */
 export interface Progress {
   step(step: number, loss: number): void;
   done(summary: string): void;
-  /** The training failed: ends the line. */
+  /** Ends the line after a failure. */
   stop(): void;
 }
 

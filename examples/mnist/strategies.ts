@@ -5,7 +5,7 @@ export type LossFunction = (images: Tensor, labels: Tensor) => Tensor;
 
 /** The compiler's predictions, in bytes. */
 export interface Promised {
-  /** Bytes kept from forward to backward. */
+  /** Bytes saved from forward for backward. */
   readonly kept: number;
   /** Peak bytes above those in use when the phase began. */
   readonly forwardPeak: number;
@@ -14,11 +14,11 @@ export interface Promised {
 
 interface RunnableLoss {
   readonly run: LossFunction;
-  /** Compiles everything, with final plans, for batches like this one. */
+  /** Compiles everything, with final plans, for batches of this size. */
   readonly warmUp: (images: Tensor, labels: Tensor) => Promise<void>;
   /** Null without predictions. */
   readonly promised: () => Promised | null;
-  /** Returns what did not run as planned programs. */
+  /** Returns a description of everything that didn't run as planned programs. */
   readonly shortcomings: () => string[];
 }
 

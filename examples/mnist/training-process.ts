@@ -4,7 +4,7 @@ import { TostaticError } from '../../src/index.ts';
 import type { Message } from './own-process.ts';
 import { type TrainingOptions, train } from './train.ts';
 
-/** Steps between two messages: sending more would cost time. */
+/** The number of steps between two messages, each of which costs time. */
 const interval = 10;
 
 function send(message: Message): void {
@@ -23,7 +23,7 @@ async function serve(options: TrainingOptions): Promise<void> {
   process.disconnect();
 }
 
-/** The message of a user's mistake says everything; any other error needs its stack. */
+/** A user's mistake is explained by the message; any other error needs its stack. */
 function describe(error: unknown): string {
   if (error instanceof TostaticError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -10,7 +10,7 @@ export interface InspectRequest {
   /** The response has the same id. */
   readonly id: number;
   readonly text: string;
-  /** The share of the program's planned peak without a budget; 1 for no budget. */
+  /** The budget as a share of the program's planned peak without one; 1 for no budget. */
   readonly budgetShare: number;
   readonly fullGraph: boolean;
 }
@@ -42,7 +42,7 @@ export interface ShownBreak extends PlacedText {
   readonly patch: readonly string[];
 }
 
-/** One way to run the step, and its memory. */
+/** The step, run eagerly or captured, and its memory. */
 export interface MeasuredStep {
   readonly losses: readonly string[];
   /** Bytes: parameters and state between steps, and the peak during one. */
@@ -67,7 +67,7 @@ export interface Inspection {
   readonly eagerKernels: number;
   /** The peak of the program's plan above the bytes at its start; null for several programs. */
   readonly planned: number | null;
-  /** The same without a budget: the slider's shares refer to it. */
+  /** The planned peak without a budget, to which the slider's shares refer. */
   readonly unlimited: number | null;
   /** The budget in bytes, if there is one. */
   readonly budget: number | null;

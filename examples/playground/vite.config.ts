@@ -7,7 +7,7 @@ import { digitsAsset } from './digits-asset.ts';
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 
 const probes = () => [
-  // As in the published package, stacks show the user's lines, and the library's own modules have probes.
+  // As in the published package: stacks show the user's lines, and the library's own modules have probes.
   ownEdges(repository),
   { ...ownProbes(repository, 'src/1-capture/marked/probe.ts'), enforce: 'post' as const },
   // The training step of the worker.

@@ -61,7 +61,7 @@ class Block extends nn.Module {
     // [n, heads, length, size] each
     const parts = this.qkv.forward(x).reshape([n, length, 3, this.heads, size]);
     const [q, k, v] = parts.permute([2, 0, 3, 1, 4]).unbind(0) as [Tensor, Tensor, Tensor];
-    // The root is computed in JavaScript.
+    // JavaScript computes the root.
     if (this.breaks) breakGraph();
     const scores = matmul(q, k.transpose(-1, -2)).mul(1 / Math.sqrt(size));
     const weights = softmax(scores.maskedFill(future, Number.NEGATIVE_INFINITY));

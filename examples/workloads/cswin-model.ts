@@ -1,6 +1,6 @@
 /**
- * CSWin transformer (Dong and others, 2021): attention within stripes of an image, half of the heads in
- * vertical and half in horizontal ones, with a convolution of the values as positional encoding.
+ * CSWin transformer (Dong et al., 2021): attention within stripes of an image, vertical for half of the heads and
+ * horizontal for the others, with a convolution of the values as positional encoding.
  */
 
 import {
@@ -27,7 +27,7 @@ export interface CSWinConfig {
   readonly stripes: readonly number[];
   readonly heads: readonly number[];
   readonly mlpRatio: number;
-  /** The last block is skipped with this probability, the first never, those between at even steps. */
+  /** The last block is skipped with this probability, and the first never; in between it increases evenly. */
   readonly dropPath: number;
   /** Whether to break the graph at arithmetic in JavaScript. */
   readonly breaks: boolean;
@@ -47,7 +47,7 @@ export const base384: CSWinConfig = {
   breaks: false,
 };
 
-/** The same net for digits. */
+/** A smaller network for digits. */
 export const reduced: CSWinConfig = {
   image: 32,
   channels: 1,
@@ -61,7 +61,7 @@ export const reduced: CSWinConfig = {
   breaks: false,
 };
 
-/** Drops the whole branch of a sample with a probability; what remains is scaled up. */
+/** Drops a sample's whole branch with a probability, and scales the remaining ones up. */
 class DropPath extends nn.Module {
   readonly p: number;
   readonly breaks: boolean;
@@ -101,7 +101,7 @@ class StripeAttention extends nn.Module {
     this.lepe = new nn.Conv2d(features, features, 3, { padding: 1, groups: features });
   }
 
-  /** Each [n, tokens, features] → the same. */
+  /** Operands and result: [n, tokens, features]. */
   override forward(query: Tensor, key: Tensor, value: Tensor): Tensor {
     const q = toHeads(query, this.stripe, this.heads);
     const k = toHeads(key, this.stripe, this.heads);

@@ -1,6 +1,6 @@
 /**
- * Tokens in stripes and back. The sizes are computed on the host, from what is known of the tensors, in
- * every function: there a graph can be broken, as number maths outside of the framework would.
+ * Tokens in stripes and back. JavaScript computes sizes from the tensors' shapes in every function; there the graph can
+ * be broken, as arithmetic outside the framework would.
  */
 
 import { breakGraph, type Tensor } from '../../src/index.ts';

@@ -1,11 +1,11 @@
 import { deviceGuard, type nn, type optim, type Tensor } from '../../src/index.ts';
 import type { BuiltWorkload, Workload, WorkloadOptions } from '../../src/lab/compare/workload.ts';
 
-/** Members that tests and scripts need beyond those that `tostatic compare` uses. */
+/** Members that tests and scripts need in addition to those that `tostatic compare` uses. */
 export interface TrainedWorkload<M extends nn.Module> extends BuiltWorkload {
   readonly model: M;
   readonly optimizer: optim.Optimizer;
-  /** Sets the next learning rate, between two steps. */
+  /** Sets the next learning rate; called between two steps. */
   readonly schedule: () => void;
 }
 
@@ -28,7 +28,7 @@ interface OwnWorkload<M extends nn.Module> extends Workload {
 }
 
 interface BuildOptions extends WorkloadOptions {
-  /** Of parameters and batches. */
+  /** The dtype of parameters and batches. */
   readonly dtype: 'float32' | 'float64';
 }
 
@@ -40,9 +40,8 @@ const defaults: BuildOptions = {
 };
 
 /**
- * A workload as modules of this folder export it: a model with everything that one training step needs,
- * made on a device from the library's seed. `reduced` trains on a CPU in seconds, `full` is a usual size
- * of the kind.
+ * Defines a workload, which modules of this folder export: a model with everything that a training step needs, created
+ * on a device from the library's seed. `reduced` trains on a CPU in seconds; `full` is a common size of such models.
  */
 export function defineWorkload<M extends nn.Module>(definition: Definition<M>): OwnWorkload<M> {
   return {

@@ -15,7 +15,7 @@ export function digitBatch(i: number, count: number): [images: Tensor, labels: T
   return [images, labels];
 }
 
-/** A batch of the same form without data, for a device that only counts. */
+/** Returns a batch of the same form without data, for a counting device. */
 export function countedBatch(
   count: number,
   channels: number,

@@ -1,4 +1,4 @@
-/** ResNet-18 (He and others, 2015): pairs of convolutions with batch normalization and a residual connection. */
+/** ResNet-18 (He et al., 2015): pairs of convolutions with batch normalization and a residual connection. */
 
 import { breakGraph, crossEntropy, nn, optim, relu, type Tensor } from '../../src/index.ts';
 import type { WorkloadOptions } from '../../src/lab/compare/workload.ts';

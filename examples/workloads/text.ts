@@ -1,13 +1,13 @@
 /**
- * Characters of Shakespeare's Coriolanus, acts I to IV (public domain), as in the file `input.txt` of the
- * tiny-shakespeare collection in the repository karpathy/char-rnn, of which it is the beginning.
+ * Characters of Shakespeare's Coriolanus, acts I to IV (public domain): the beginning of the file `input.txt` of the
+ * tiny-shakespeare collection in the repository karpathy/char-rnn.
  */
 
 import { readFileSync } from 'node:fs';
 import { type Tensor, tensor } from '../../src/index.ts';
 
 interface Text {
-  /** Each character once, by code. */
+  /** The distinct characters, by code. */
   readonly alphabet: readonly string[];
   /** The text as indices into the alphabet. */
   readonly codes: Int32Array;

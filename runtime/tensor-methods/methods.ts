@@ -252,7 +252,7 @@ for (const name of ['isLeaf', 'isContiguous']) {
   const remedy = `names are camel case: x.${name}`;
   defineUnassignable(Tensor.prototype, snakeCase(name), remedy);
 }
-// Index 0 stands for all indices in JavaScript; TypeScript rejects any.
+// JavaScript code that indexes a tensor reads 0 first; TypeScript rejects any index.
 defineUnassignable(Tensor.prototype, '0', 'x.index(0) is the row 0, x.index([0, 1]) the element');
 // In PyTorch `w.data = x` replaces the elements; here it would only hide the method.
 Object.defineProperty(Tensor.prototype, 'data', { writable: false });

@@ -1,6 +1,6 @@
 import type { Answer, Request, TrainingProgress } from '../messages.ts';
 
-/** How long one request may take before its worker is considered hung. */
+/** Milliseconds after which the worker of a request is considered hung. */
 const patience = 60_000;
 
 type RequestWithoutId<R extends Request = Request> = R extends Request ? Omit<R, 'id'> : never;
@@ -13,7 +13,7 @@ export class Compute {
   #id = 0;
   #settle: ((answer: FinalAnswer | null) => void) | undefined;
 
-  /** Returns the answer; null if another request or `stop()` came first. Calls `progress` with every report. */
+  /** Returns the response; null if another request or `stop()` came first. Calls `progress` with every report. */
   request(
     request: RequestWithoutId,
     progress: (report: TrainingProgress) => void = () => {},

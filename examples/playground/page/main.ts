@@ -30,7 +30,7 @@ let turn = 0;
 const editor = new Editor(byId('editor', HTMLDivElement), samples.mlp.text, () => later());
 const results = shownFigures.parentElement!;
 
-/** Shown for a text that is no example: each example can be chosen then, also the one it was made from. */
+/** Selected for an edited text, so that every example can be chosen, even the one that was edited. */
 const own = element('option', { value: '', hidden: '' }, 'Your own');
 
 function later(): void {
@@ -82,7 +82,7 @@ async function inspect(): Promise<void> {
   }
 }
 
-/** Says whether the results that are shown belong to a previous text. */
+/** Marks the shown results as those of a previous text, or as current. */
 function outdate(isOutdated: boolean): void {
   results.classList.toggle('stale', isOutdated);
   readTitle.textContent = isOutdated ? 'Results of the last captured function' : 'Results';

@@ -12,7 +12,7 @@ let shown: Chart | undefined;
 window.addEventListener('resize', () => shown?.resize());
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => shown?.draw());
 
-/** The allocated bytes of one step, eager and compiled, as in the report of `tostatic compare`. */
+/** Returns a chart of one step's allocated bytes, eager and compiled, as in the report of `tostatic compare`. */
 export function memoryChart({ eager, compiled }: Inspection): HTMLElement {
   const place = element('div', { class: 'chart' });
   const names = new OpNames();

@@ -52,7 +52,7 @@ export class Tabs {
       if (!isChosen) return;
       this.#panel.setAttribute('aria-labelledby', button.id);
       this.#panel.replaceChildren();
-      // Charts measure the element that they are placed in.
+      // Charts measure their parent element, so it must already be visible.
       this.#panel.append(tab.content());
     });
   }

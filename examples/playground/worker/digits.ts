@@ -1,6 +1,6 @@
 import { ImageDataset } from '../../../runtime/data/image-dataset.ts';
 
-/** Digits to train with, and others to test with. */
+/** Digits for training and for testing. */
 export interface Digits {
   readonly train: ImageDataset;
   readonly test: ImageDataset;

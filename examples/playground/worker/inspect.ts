@@ -13,7 +13,7 @@ import type { Inspection, InspectRequest, MeasuredStep, ShownBreak } from '../me
 import { TextError } from './text-places.ts';
 import { callOfUser, evaluate, fileName } from './user-module.ts';
 
-/** Enough for optimizer counters to have become inputs, and for guards to be hit. */
+/** Enough calls for optimizer counters to become inputs and for guards to match. */
 const warmUps = 3;
 const timedSteps = 5;
 
@@ -84,7 +84,7 @@ function measureCaptured(text: string, options: Options): CapturedInspection {
     return result;
   };
   const compiled = measure(run, args, before);
-  // Ignore what only the first calls need: counters become inputs, gradients exist.
+  // Ignores programs that only first calls run, before counters become inputs and gradients exist.
   const runs = captured.parts.map(({ record }) => record.runs);
   const { eager: eagerBefore } = captured.stats().kernels;
   release(run(...args));
@@ -121,7 +121,7 @@ function measureCaptured(text: string, options: Options): CapturedInspection {
   };
 }
 
-/** The peak that the plan predicts above the bytes between steps. */
+/** Returns the peak that the plan predicts above the bytes between steps. */
 function predictedAbove({ record }: CompiledPart): number | null {
   const peak = predictedPeak(record);
   return peak === null ? null : Math.max(0, peak - record.releasedBytes);
@@ -151,7 +151,7 @@ function measure(run: Step, args: unknown[], before: number): MeasuredStep {
   return { losses, held, peak, allocations, kernels, timeline: above(before, timeline) };
 }
 
-/** The same timeline without bytes that existed before. */
+/** Returns the timeline without bytes that existed before. */
 function above(before: number, timeline: Timeline): Timeline {
   const points = timeline.points.map((point) => {
     return { ...point, allocated: point.allocated - before };
@@ -182,7 +182,7 @@ function release(result: unknown): void {
   for (const tensor of tensorsOf(result)) tensor.dispose();
 }
 
-/** The ops of the forward programs by source line. */
+/** Returns the ops of the forward programs by source line. */
 function opsByLine(parts: readonly CompiledPart[]): [number, string[]][] {
   const lines = new Map<number, string[]>();
   for (const { stages } of parts) {

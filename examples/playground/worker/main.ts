@@ -22,7 +22,7 @@ self.addEventListener('message', async ({ data }: MessageEvent<Request>) => {
   }
 });
 
-/** The message, and its position in the text. */
+/** Returns the message, and its position in the text. */
 function problemOf(error: unknown): PlacedText {
   if (error instanceof TextError) {
     return { line: error.line, column: error.column, message: error.message };

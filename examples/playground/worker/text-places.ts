@@ -31,7 +31,7 @@ export function parsed(
   }
 }
 
-/** Errors of acorn and sucrase: both put `(line:column)` into the message, counted from 0 and from 1. */
+/** Converts errors of acorn and sucrase. Both messages contain `(line:column)`, with columns from 0 and from 1. */
 export function syntaxError(error: unknown, original: (at: Place) => Place): unknown {
   if (!(error instanceof Error)) return error;
   const place = (error as { loc?: Place }).loc ?? { line: 1, column: 0 };

@@ -1,6 +1,6 @@
 /**
- * Runs what the user typed without `eval`: types are stripped, imports of the library resolved, and the module
- * executed as bytecode. So the page needs no `'unsafe-eval'`, and every function is captured from that bytecode.
+ * Runs the user's text without `eval`: strips types, resolves imports of the library, and executes the module as
+ * bytecode. So the page needs no `'unsafe-eval'`, and every function is captured from that bytecode.
  */
 
 import { TraceMap } from '@jridgewell/trace-mapping';
@@ -26,7 +26,7 @@ export interface UserModule {
 }
 
 /**
- * Executes the module; `print` gets what it logs. Throws TextError for text that can't be read, linked or lowered, and
+ * Executes the module; `print` receives its log. Throws TextError for text that can't be parsed, linked or lowered, and
  * whatever the module throws.
  */
 export function evaluate(text: string, print: (line: string) => void): UserModule {
@@ -34,7 +34,7 @@ export function evaluate(text: string, print: (line: string) => void): UserModul
   const map = new TraceMap(sourceMap as never);
   const { text: body, imported, exported } = moduleBody(script, (at) => originalPlace(map, at));
   const results = exported.map((name) => `${JSON.stringify(name)}: ${name}`).join(', ');
-  // The wrapper has separate lines, so that the user's keep their columns.
+  // The wrapper is on separate lines, so that the user's lines keep their columns.
   const whole = `(function () {\n${body}\nreturn { ${results} };\n})`;
   const source = sourceText(whole, text, map);
   const code = lowerFunction(functionIn(whole, source), source, 'function', true, 'module');
@@ -51,7 +51,7 @@ export function callOfUser(fn: (...args: never[]) => unknown): unknown {
   return closure ? runFrames([activate(closure, undefined, [])], { enterCall }) : fn();
 }
 
-/** Runs inner calls in the same stack of frames, so that their lines are known as well. */
+/** Runs inner calls in the same stack of frames, so that their lines are known, too. */
 function enterCall(callee: unknown, thisValue: unknown, args: readonly unknown[]) {
   const closure = closureOf(callee);
   return closure && !closure.code.isAsync && !closure.code.isGenerator
