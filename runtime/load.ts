@@ -1,7 +1,6 @@
 /**
- * The loader of saved programs for pages that download little: the runtime of programs and the ops of a file are
- * downloaded when it is loaded. Includes what a page needs to call programs; `tostatic/functions` has everything
- * else.
+ * The loader of saved programs for pages that download little: loading a file downloads the runtime of programs and the
+ * file's ops. Includes what a page needs to call programs; `tostatic/functions` has everything else.
  */
 
 import './base-setup.ts';

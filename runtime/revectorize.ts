@@ -9,7 +9,7 @@ import { tidy } from './tensor/lifetime.ts';
 import type { Tensor } from './tensor/tensor.ts';
 
 /**
- * Enables 256-bit vectors in the engine, and compares kernels of all kinds with and without them, bit by bit.
+ * Enables 256-bit vectors in the engine, and compares kernels of all kinds with and without them, bitwise.
  *
  * @returns the number of compared kernel calls.
  * @throws DeviceError if the engine doesn't support them, or a result differs.

@@ -1,6 +1,6 @@
 /**
- * Imported and captured ONNX models compared with onnxruntime-web on the same number of threads, each in its own
- * process, interleaved. Install the packages first:
+ * Imported and captured ONNX models compared with onnxruntime-web, with equal threads, each in its own process,
+ * interleaved. Install the packages first:
  *
  *     (cd bench/peers && npm install --ignore-scripts)
  *     npx tsx bench/imported/main.ts [--only silero-v5,silero-v6,minilm-4x32] [--rounds 20]

@@ -1,6 +1,6 @@
 /**
- * Training steps with `backend: 'onnxruntime'` compared with hand-written graphs of the same work, whose results are
- * passed to the next run, each in its own process, interleaved. Install the package first:
+ * Training steps with `backend: 'onnxruntime'` compared with hand-written graphs of the same work that receive their
+ * own results, each in its own process, interleaved. Install the package first:
  *
  *     (cd bench/peers && npm install --ignore-scripts)
  *     npx tsx bench/onnxruntime/main.ts [--only W3,W4] [--rounds 40] [--threads 1] [--folder bench/peers]

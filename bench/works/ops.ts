@@ -3,7 +3,7 @@ import { sumOf, type Work } from './work.ts';
 
 export const tinyOps = 96;
 
-/** A chain of ops on 16 elements, which measures what an op costs besides its kernel. */
+/** A chain of ops on 16 elements: the cost of an op besides its kernel. */
 export function tiny(): Work {
   const x = randn([16]);
   const step = (): Tensor => {

@@ -4,7 +4,7 @@ import { type Tensor, tidy } from '../../src/index.ts';
 export interface Work {
   /** Runs one step; the caller owns the result. */
   readonly step: () => Tensor | undefined;
-  /** Returns a checksum of everything that the steps so far have computed. */
+  /** A checksum of everything that the steps so far have computed. */
   readonly checksum: () => number;
   /** For a training step: the tensors it reads, followed by the parameters. */
   readonly tensors?: readonly Tensor[];

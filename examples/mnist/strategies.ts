@@ -18,7 +18,7 @@ interface RunnableLoss {
   readonly warmUp: (images: Tensor, labels: Tensor) => Promise<void>;
   /** Null without predictions. */
   readonly promised: () => Promised | null;
-  /** Returns a description of everything that didn't run as planned programs. */
+  /** Describes everything that didn't run as planned programs. */
   readonly shortcomings: () => string[];
 }
 

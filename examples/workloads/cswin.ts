@@ -19,7 +19,7 @@ function optimizerOf(model: CSWinTransformer, lr: number): optim.AdamW {
   });
 }
 
-/** Per epoch: the rate rises from a hundredth in 20 epochs, then falls to a hundredth along half a cosine in 280. */
+/** Rises from a hundredth in 20 epochs, then falls to a hundredth along half a cosine in 280. */
 function scheduleOf(optimizer: optim.Optimizer, lowest: number): optim.LRScheduler {
   const warmUp = new optim.LinearLR(optimizer, { startFactor: 0.01, totalIters: 20 });
   const down = new optim.CosineAnnealingLR(optimizer, 280, lowest);

@@ -11,8 +11,8 @@ import { type Deferred, SavedValue, withSaveListener } from './saved-value.ts';
 /**
  * Runs `body(...inputs)` and keeps only the inputs for backward: the values that its ops would have saved are
  * recomputed when backward reaches them, with the same random numbers. Gradients reach the inputs and every
- * pre-existing tensor that `body` uses. Pass non-leaf tensors as inputs; others that `body` uses are kept as well.
- * `body` runs twice and must do the same both times.
+ * pre-existing tensor that `body` uses. Pass non-leaf tensors as inputs, or they are kept, too. `body` runs twice and
+ * must do the same both times.
  */
 export function checkpoint<Inputs extends readonly unknown[], Result>(
   body: (...inputs: Inputs) => Result,

@@ -7,7 +7,6 @@ import type { Region } from './view-family.ts';
 
 /** Ops that read and write regions of gradients; injected, because the ops import this folder. */
 interface Regions {
-  /** Returns a region of a tensor. */
   readonly part: (x: Tensor, region: Region) => Tensor;
   /** Returns the tensor with a region replaced, or zeroed for null. */
   readonly replaced: (x: Tensor, part: Tensor | null, region: Region) => Tensor;

@@ -92,8 +92,7 @@ export function overlappingDim(
   strides: readonly number[],
 ): number | undefined {
   const order = shape.map((_, d) => d).filter((d) => shape[d]! > 1);
-  // Overlapping windows one element apart have two dimensions of equal stride: the later one, within a window, comes
-  // first.
+  // Windows one element apart have two dimensions of equal stride; the later one, within a window, comes first.
   order.sort((a, b) => strides[a]! - strides[b]! || b - a);
   let reach = 0;
   for (const d of order) {

@@ -40,8 +40,7 @@ const backwardKinds: OptionKinds<BackwardOptions> = {
 /**
  * Adds the gradient of `output` to `.grad` of every leaf that requires one. `gradient` has the shape of `output` and
  * may be omitted for a single element: `backward(loss, { retainGraph: true })`. Frees the graph's saved values unless
- * `retainGraph` is set. Throws AutogradError if the tensor has no graph, or the graph was already differentiated and
- * freed.
+ * `retainGraph` is set. Throws AutogradError if the tensor has no graph, or a backward has freed it.
  */
 export function backward(
   output: Tensor,
@@ -168,7 +167,7 @@ function addTo(leaf: Tensor, earlier: Tensor, gradient: Tensor): void {
     add_(earlier, gradient);
     return;
   }
-  // With `createGraph`, the sum is recorded, so it can't be made in place.
+  // With `createGraph`, the sum is recorded, so not in place.
   leaf.grad = liveWith(leaf, add(earlier, gradient));
   earlier.dispose();
 }

@@ -50,7 +50,7 @@ export function grad(
   return gradWith(outputs, inputs, options, {});
 }
 
-/** Runs `grad` and reports its events to an observer, which builds a program from the ops of this backward. */
+/** Runs `grad` with an observer, which builds a program from the ops of this backward. */
 export function gradWith(
   outputs: OneOrMore,
   inputs: OneOrMore,

@@ -22,7 +22,7 @@ export interface DataLoaderOptions {
   /** The number of threads that make batches for `for await`; 0 by default. They load `worker.module`. */
   readonly numWorkers?: number;
   readonly worker?: WorkerSource;
-  /** The number of batches that each worker makes ahead, or that are read ahead without workers; 2 by default. */
+  /** The number of batches that each worker makes ahead, or without workers are read ahead; 2 by default. */
   readonly prefetchFactor?: number;
 }
 

@@ -263,7 +263,7 @@ function nextSamples(samples: Iterator<unknown>, count: number): unknown[] {
   return group;
 }
 
-/** Makes an array a data set: as an iterable, it would be a stream. */
+/** Makes an array a data set, rather than a stream. */
 function countable(dataset: Source): Source {
   if (!Array.isArray(dataset)) return dataset;
   const list: readonly unknown[] = dataset;

@@ -29,10 +29,7 @@ export function currentDevice(): Device {
   return current ?? deviceNamed('cpu');
 }
 
-/**
- * Returns the device of the innermost `deviceGuard`, which computes all ops; null if each op runs where its operands
- * are.
- */
+/** Returns the innermost `deviceGuard`'s device; null if each op runs where its operands are. */
 export function guardingDevice(): Device | null {
   return guarding;
 }
@@ -73,10 +70,10 @@ export function setDevice(device: Device | string): void {
 
 /**
  * Runs `body` with tensors created and ops computed on `device`: operands on other devices are copied, and gradients
- * flow through the copies. Data that can't be read synchronously stays where it is: the CPU computes an op on GPU
- * tensors and its result goes back to the GPU. If any operand is on `meta`, the others move there. With null, as
- * without a guard, tensors are created on the default device and each op runs where its operands are. Throws
- * DeviceError for anything that is not a device.
+ * flow through the copies. An op on GPU tensors is computed by the CPU and its result goes back to the GPU, because GPU
+ * data can't be read synchronously. If any operand is on `meta`, the others move there. With null, as without a guard,
+ * tensors are created on the default device and each op runs where its operands are. Throws DeviceError for anything
+ * that is not a device.
  */
 export function deviceGuard<T>(device: Device | string | null, body: () => T): T {
   expectFunction('deviceGuard', body);

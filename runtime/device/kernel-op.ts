@@ -46,9 +46,9 @@ export type Kernel =
   | { readonly kind: 'control'; readonly form: ControlForm };
 
 /**
- * A kernel that each device implements by hand. The op contains the CPU's, so that pages download it with the op; other
- * devices have tables by name. It reads every operand in the dtype that the operand's rule guarantees (see
- * operand-dtypes.ts), without conversion.
+ * A kernel that each device implements by hand. The op contains the CPU's, so that pages download both; other devices
+ * have tables by name. It reads every operand in the dtype that the operand's rule guarantees (see operand-dtypes.ts),
+ * without conversion.
  */
 export interface NamedKernel<N extends KernelName = KernelName> {
   readonly kind: 'named';

@@ -12,14 +12,14 @@ export interface ScalarRecipe {
 }
 
 /**
- * Describes how to produce a value after a run. Leaves don't depend on outputs: they are constants, values read from a
- * source, and numbers computed from such values.
+ * Describes how to produce a value after a run. Leaves don't depend on outputs: constants, values read from a source,
+ * and numbers computed from these.
  */
 export type RecipeOf<Leaf extends RecipeLeaf> =
   /** Output `index` of the program. */
   | { readonly kind: 'output'; readonly index: number }
   | ScalarRecipe
-  /** Text that contains single elements of outputs. */
+  /** Text containing single elements of outputs. */
   | { readonly kind: 'text'; readonly parts: readonly TextPart<ScalarRecipe>[] }
   /** Object `index` among those each run creates. */
   | { readonly kind: 'made'; readonly index: number }

@@ -46,7 +46,7 @@ export function foldStack(
       last.frame = undefined;
     }
   }
-  // Captured frames go below all frames that the run has called.
+  // Captured frames go below everything that the run called.
   const inner = run
     ? frames.findLastIndex(({ part, frame }, i) => i < end && (!part || frame))
     : -1;

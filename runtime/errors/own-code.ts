@@ -43,7 +43,7 @@ type Edge =
   | readonly [OwnPart, Error, EndFunction, EndFunction, ...EndFunction[]]
   | readonly [null, Error];
 
-/** Creates and returns an error, whose stack tells the function's position. */
+/** Returns an error whose stack tells the function's position. */
 type EndFunction = () => readonly [Error];
 
 /** The code between both ends of a published file, which may share its current file with other code. */

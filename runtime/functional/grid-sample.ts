@@ -102,8 +102,7 @@ function padded(
 
 /**
  * Samples `x` [n, c, h, w] at the positions of `grid` [n, h', w', 2], x and y from −1 to 1: [n, c, h', w']. Throws
- * ShapeError for other shapes. As in PyTorch, `bicubic` applies the padding to the pixels that it reads, other modes to
- * the positions.
+ * ShapeError for other shapes. As in PyTorch, `bicubic` pads the pixels that it reads; other modes pad the positions.
  */
 export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
   expectTensors('gridSample', x, grid);

@@ -74,9 +74,9 @@ function maxUnpool<Size extends Sizes>(name: string, dims: 1 | 2 | 3) {
   };
 }
 
-/** The partial inverse of maxPool1d on [n, c, length] or [c, length], given the positions that it returned. */
+/** Partial inverse of maxPool1d on [n, c, length] or [c, length], given the positions it returned. */
 export const maxUnpool1d = maxUnpool<number | readonly [number]>('maxUnpool1d', 1);
-/** The partial inverse of maxPool2d on [n, c, h, w] or [c, h, w], given the positions that it returned. */
+/** Partial inverse of maxPool2d on [n, c, h, w] or [c, h, w], given the positions it returned. */
 export const maxUnpool2d = maxUnpool<number | readonly [number, number]>('maxUnpool2d', 2);
-/** The partial inverse of maxPool3d on [n, c, d, h, w] or [c, d, h, w], given the positions that it returned. */
+/** Partial inverse of maxPool3d on [n, c, d, h, w] or [c, d, h, w], given the positions it returned. */
 export const maxUnpool3d = maxUnpool<number | readonly [number, number, number]>('maxUnpool3d', 3);

@@ -69,7 +69,7 @@ function isFree(block: Block | undefined): block is Block {
   return block !== undefined && (block.free || block.kept);
 }
 
-/** The size in bytes up to which freed blocks are kept for the next allocation of their size. */
+/** Freed blocks up to this size, in bytes, are kept for the next allocation of their size. */
 const mostKept = 4096;
 
 /**

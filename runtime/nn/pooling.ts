@@ -231,7 +231,7 @@ abstract class MaxUnpool<Size> extends Pool<Size, UnpoolOptions<Size>> {
   }
 }
 
-/** The partial inverse of MaxPool1d: values and positions [n, c, length] → [n, c, length']. */
+/** Partial inverse of MaxPool1d: values and positions [n, c, length] → [n, c, length']. */
 export class MaxUnpool1d extends MaxUnpool<number> {
   override forward(
     input: Tensor,
@@ -242,7 +242,7 @@ export class MaxUnpool1d extends MaxUnpool<number> {
   }
 }
 
-/** The partial inverse of MaxPool2d: values and positions [n, c, h, w] → [n, c, h', w']. */
+/** Partial inverse of MaxPool2d: values and positions [n, c, h, w] → [n, c, h', w']. */
 export class MaxUnpool2d extends MaxUnpool<number | Pair> {
   override forward(
     input: Tensor,
@@ -253,7 +253,7 @@ export class MaxUnpool2d extends MaxUnpool<number | Pair> {
   }
 }
 
-/** The partial inverse of MaxPool3d: values and positions [n, c, d, h, w] → [n, c, d', h', w']. */
+/** Partial inverse of MaxPool3d: values and positions [n, c, d, h, w] → [n, c, d', h', w']. */
 export class MaxUnpool3d extends MaxUnpool<number | Triple> {
   override forward(
     input: Tensor,

@@ -2,7 +2,7 @@ import { TostaticError } from '../errors/errors.ts';
 import type { Module } from './module/module.ts';
 import { moduleText } from './module/module-text.ts';
 
-/** Adds a layer's name and text, as in `2 (Linear(weight: …))`, to the error that it threw. Returns the error. */
+/** Adds the layer to an error that it threw, as in `2 (Linear(weight: …))`. Returns the error. */
 export function thrownBy(layer: Module, name: string | number, error: unknown): unknown {
   if (error instanceof TostaticError) {
     const hasLayers = !layer.children().next().done;

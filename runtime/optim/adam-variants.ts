@@ -116,8 +116,7 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
   }
 
   /**
-   * Tracks a separate product for each parameter that misses steps. The shared product is updated once per step, so it
-   * is a single number in a captured step.
+   * Tracks a separate product for each parameter that misses steps; the others share one number, updated once per step.
    */
   protected override stepOne(
     target: Tensor,
@@ -193,10 +192,7 @@ interface Rectified {
   readonly scale: number;
 }
 
-/**
- * Rectified Adam (Liu et al.): follows the average gradient until the variance of the adaptive rate can be estimated.
- * lr 0.001 by default.
- */
+/** Rectified Adam (Liu et al.): adapts rates only once their variance can be estimated. lr 0.001 by default. */
 export class RAdam extends Optimizer<AdamGroup, Rectified> {
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];

@@ -91,7 +91,7 @@ export class Adam extends Optimizer<AdamGroup, Correction> {
     const state = (name: string) => this.newState(name, bits === 8 ? codesOf : undefined);
     const coding = (name: string, code: QuantizationCode) =>
       new StateCoding(bits === 8 ? this.newState(`${name}Scales`, codeScalesOf) : [], code);
-    // The fields of compiled programs refer to state by these names.
+    // Programs refer to state by these field names.
     this.averages = state('averages');
     this.averageCoding = coding('averages', 'signed');
     this.squares = state('squares');

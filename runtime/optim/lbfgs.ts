@@ -49,7 +49,7 @@ export interface LBFGSOptions extends Partial<Omit<Rates, 'weightDecay'>> {
   readonly toleranceChange?: number;
   /** The number of past changes of parameters and gradient to keep; 100 by default. */
   readonly historySize?: number;
-  /** Determines the length of each step by a line search; by default it is the rate. */
+  /** Searches for the length of each step; by default it is the rate. */
   readonly lineSearchFn?: 'strongWolfe' | null;
 }
 
@@ -88,9 +88,9 @@ const largest = (x: Tensor): number => itemSync(max(abs(x)));
 const product = (x: Tensor, y: Tensor): number => itemSync(dot(x, y));
 
 /**
- * Limited-memory BFGS (Liu and Nocedal), with PyTorch's line search. A step calls its closure repeatedly, which
- * computes the gradients and returns the loss, and reads the loss, so parameters must be on a device that can be read
- * synchronously. In captured functions, ordinary JavaScript updates the optimizer's state between graphs.
+ * Limited-memory BFGS (Liu and Nocedal), with PyTorch's line search. A step repeatedly calls its closure, which
+ * computes the gradients and returns the loss, and reads the loss: the device must be synchronously readable. In
+ * captured functions, ordinary JavaScript updates the optimizer's state between graphs.
  */
 export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
   private memory: Memory = emptyMemory();

@@ -272,10 +272,7 @@ export class CosineAnnealingLR extends LRScheduler {
   }
 }
 
-/**
- * Repeats a half cosine from the peak: the first lasts `t0` epochs, each later one `tMult` times as long as the one
- * before.
- */
+/** Repeats a half cosine from the peak: the first lasts `t0` epochs, each next one `tMult` times as long. */
 export class CosineAnnealingWarmRestarts extends LRScheduler {
   readonly t0: number;
   readonly tMult: number;
@@ -300,7 +297,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     const { t0, tMult, etaMin } = this;
     // Not a loop, which a captured step would trace again for each number of restarts.
     if (tMult === 1) return cosine(base, etaMin, (epoch % t0) / t0);
-    // The addend corrects rounding at the start of a cycle; elsewhere it is smaller than the distance to an integer.
+    // The addend corrects rounding at the start of a cycle; elsewhere it is too small to matter.
     const restarts = Math.floor(Math.log((epoch / t0) * (tMult - 1) + 1) / Math.log(tMult) + 1e-9);
     const stretch = tMult ** restarts;
     const since = epoch - (t0 * (stretch - 1)) / (tMult - 1);

@@ -87,7 +87,7 @@ function zoomedIn<P>(
     const [least, most] = [Math.min(...steps), Math.max(...steps)];
     if ((most - least) * extent < toleranceChange) break;
     let step = cubicMinimum(bracket[0], bracket[1], [least, most]);
-    // A step that is close to a bound for the second time in a row, or on it, moves into the bracket by a tenth.
+    // A step close to a bound twice in a row, or on it, moves into the bracket by a tenth.
     const margin = 0.1 * (most - least);
     if (Math.min(most - step, step - least) < margin) {
       const moves: boolean = isStuck || step >= most || step <= least;

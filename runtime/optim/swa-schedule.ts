@@ -47,7 +47,7 @@ export class SWALR extends LRScheduler {
     this.apply();
   }
 
-  /** Returns the fraction of the annealing that is done at an epoch. */
+  /** The completed fraction of the annealing at an epoch. */
   private part(epoch: number): number {
     const passed = Math.max(0, Math.min(1, epoch / Math.max(1, this.annealEpochs)));
     return this.annealStrategy === 'cos' ? (1 - Math.cos(Math.PI * passed)) / 2 : passed;

@@ -17,8 +17,8 @@ export type { SpanKind } from './spans.ts';
 
 /**
  * Starts recording until `stop`: each op and its kernel, program run, backward node, copy between JavaScript and
- * device, and compilation, by the host clock. Costs about a microsecond per op while recording, and the test of a flag
- * otherwise. Throws ArgumentError if a recording is in progress.
+ * device, and compilation, by the host clock. Costs about a microsecond per op while recording, else the test of a
+ * flag. Throws ArgumentError if a recording is in progress.
  */
 export function start(): void {
   if (spans.active) {

@@ -103,7 +103,6 @@ export class ProgramBuilder implements Interceptor {
     return this.#ops.length;
   }
 
-  /** The id of the next value. */
   get nextValue(): ValueId {
     return this.#values.length as ValueId;
   }

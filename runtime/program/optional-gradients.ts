@@ -1,7 +1,7 @@
 /**
  * Optional gradients, whose existence is data-dependent: an untaken branch or a loop without iterations produces none.
  * In a program, a missing gradient is a value without memory, which ops treat as eager backward treats null: a result
- * computed from it is missing too, and a sum with it is the other term.
+ * computed from it is missing, too, and a sum is its other term.
  */
 
 import { operandUse } from '../device/kernel-op.ts';

@@ -212,8 +212,8 @@ export class RunProgramNode extends GradNode {
   }
 
   /**
-   * Whether the gradient of a branch or loop result is observed. Ops in the branch or loop that read the tensor, under
-   * any name, contribute to that gradient, and only the path tells which ran.
+   * Whether the gradient of a branch or loop result is observed. Ops inside that read the tensor, under any name,
+   * contribute to it; only the path tells which ran.
    */
   isPathObserved(only: Wanted | null): boolean {
     for (const index of this.subgraph.regionResults) {

@@ -95,8 +95,8 @@ export class Subgraph {
 
   /**
    * The run_program op: runs forward in a free scope and records one node for backward. Inputs enter the scope as
-   * additional owners of their holders; an input whose strides differ from the planned ones enters as a copy that dies
-   * at its last use. Outputs that backward doesn't read leave the scope; without backward, all do.
+   * additional owners of their holders; an input with unplanned strides enters as a copy that dies at its last use.
+   * Outputs that backward doesn't read leave the scope; without backward, all do.
    *
    * Bit i of `donated` donates input i: its handle loses its memory. `numbers` are the scalar inputs, from which
    * the symbolic attributes of both programs are computed once. If a user check fails, a kernel rejects its

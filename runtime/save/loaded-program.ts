@@ -40,8 +40,8 @@ export interface LoadedProgram {
   programs(): readonly string[];
   /**
    * Returns the forward bytes of the program that ran last, as the allocator counts them; with branches and loops, of
-   * the worst path. Null if none has run, or for a program with branches or loops at sizes that occurred in no call
-   * before it was saved.
+   * the worst path. Null if none has run, or if it has branches or loops and its sizes occurred in no call before it
+   * was saved.
    */
   predicted(): PredictedMemory | null;
   /** Frees the state and its gradients; the program can't run afterwards. */

@@ -36,7 +36,7 @@ export function encodeSizes({ places, ...rest }: SavedSizes): unknown {
 
 const safe = Number.MAX_SAFE_INTEGER;
 
-/** Reads the fields around the document, which is validated when it is filled with sizes. */
+/** The document is validated later, when it is filled with sizes. */
 export function readSizes(field: Field, states: number): SavedSizes {
   const places = field.list('places', (place) => readSource(place, states));
   const bounds = field.list(
@@ -89,8 +89,8 @@ export function instantiates(document: unknown, sizes: readonly number[], device
 }
 
 /**
- * The limit of estimated JavaScript memory for the programs of all sizes; the least recently used one is dropped and
- * rebuilt on demand.
+ * The limit of estimated JavaScript memory of all sizes' programs; least recently used ones are dropped and rebuilt on
+ * demand.
  */
 const mostBytes = 64 * 2 ** 20;
 /** The number of programs that are kept regardless of their memory. */

@@ -66,10 +66,10 @@ export abstract class GradNode {
   /**
    * Returns the gradients of the inputs as handles owned by the caller, null where none is needed.
    * - May dispose `gradOutputs` early; without `retainGraph` it may also free saved values.
-   * - `wanted` marks the requested gradients; computing any other is only wasted work.
+   * - `wanted` marks the requested gradients; others may be computed, but are unused.
    * - While gradients are recorded (`createGraph`), the results must carry their graph.
-   * - `takeSum` transfers the sum that other nodes have contributed to a target so far, or null. The returned
-   * gradient then includes that sum.
+   * - `takeSum` transfers other nodes' sum of contributions to a target so far, or null. The returned gradient then
+   *   includes it.
    * - `passInner` receives the gradients of `innerOutputs`; null if nothing observes them.
    * - `only` is `wanted` with the outputs; null if all leaves are requested.
    */

@@ -53,9 +53,9 @@ export class HandleList {
 let made: HandleList | null = null;
 
 /**
- * Tensors created outside any `tidy` in this event loop iteration. Most are disposed before it ends, so they are not
- * registered with the garbage collector until then: registration is the most expensive part of creating a tensor.
- * Warnings about forgotten tensors therefore come after the iteration.
+ * Tensors created outside any `tidy` in this event loop iteration. Most are disposed before it ends, so they are
+ * registered with the garbage collector only then: registration is the most expensive part of creating a tensor. Until
+ * then no warning names a forgotten tensor.
  */
 const recent = new HandleList();
 /** The number of slots in `recent` at which all its handles are registered with the garbage collector. */
@@ -196,7 +196,7 @@ function collectTensors(value: object, found: Tensor[], seen: Set<object>): void
   const isPlain = prototype === Object.prototype || prototype === null;
   if (!isPlain && !Array.isArray(value)) return;
   for (const item of Object.values(value) as readonly unknown[]) {
-    // Skips the call for numbers, the usual items after data was read.
+    // Skips numbers, the usual items after data was read.
     if (typeof item === 'object' && item !== null) collectTensors(item, found, seen);
   }
 }

@@ -161,7 +161,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
 
   /** Makes this handle observe recorded writes to the family's memory. */
   joinFamily(family: ViewFamily): void {
-    // Brings its place in the graph up to date with writes in the family that it leaves.
+    // Updates its place in the graph by writes in the family that it leaves.
     if (this.#family !== null) this.#followFamily(this.#family);
     leaveFamily(this.#lease);
     this.#family = family;

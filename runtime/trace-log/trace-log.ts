@@ -16,7 +16,7 @@ export interface TraceLogOptions {
 /**
  * Passes a line for each tensor event to `write`, until the returned function is called:
  *
- * - `op`: each issued op, with its device, and its operands and results as `name:dtype[shape]`;
+ * - `op`: each issued op, with its device, operands and results, as `name:dtype[shape]`;
  * - `transform`: a tensor passed to a kernel in another layout or on another device;
  * - `copy`: each copy between devices and JavaScript, in bytes;
  * - `scope`: each program value that leaves its scope after its last use;

@@ -7,7 +7,6 @@ import { countElements, type StoredTensor } from './weight.ts';
 interface TorchStorage {
   readonly key: string;
   readonly type: ElementType;
-  /** The number of elements. */
   readonly elements: number;
   read: ((offset: number, length: number) => Promise<Uint8Array>) | null;
 }

@@ -52,7 +52,7 @@ export class Tabs {
       if (!isChosen) return;
       this.#panel.setAttribute('aria-labelledby', button.id);
       this.#panel.replaceChildren();
-      // Charts measure their parent element, so it must already be visible.
+      // Charts measure their parent element, which must be visible.
       this.#panel.append(tab.content());
     });
   }

@@ -23,7 +23,7 @@ export function setUpTraining(): void {
     const request = requestOf(new FormData(form));
     bar.hidden = false;
     curves.hidden = false;
-    // Curves measure their parent element, so it must already be visible.
+    // Curves measure their parent element, which must be visible.
     loss ??= new Curve(byId('loss', HTMLDivElement));
     times ??= new Curve(byId('times', HTMLDivElement));
     loss.clear();

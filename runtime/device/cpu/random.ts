@@ -13,7 +13,6 @@ interface Distribution {
   readonly fromWords: (words: Int32Array, numbers: Float64Array) => void;
   /** The kernel that converts uniform numbers to this distribution; null if they are uniform. */
   readonly conversion: 'normal' | null;
-  /** Nanoseconds per number. */
   readonly nanoseconds: number;
 }
 
@@ -51,7 +50,7 @@ function shareConversion(kernel: Kernel, at: number, blocks: number): void {
   pool.run(kernel, parts, 2);
 }
 
-/** Whole blocks of four are computed in WebAssembly, and the ends, where the offset splits a block, in JavaScript. */
+/** WebAssembly computes whole blocks of four, JavaScript the ends, where the offset splits a block. */
 function random({ fallback, fromWords, conversion, nanoseconds }: Distribution): KernelFactory {
   if (!hasSimd) return fallback;
   return (inputs, [out], attrs) => {

@@ -204,8 +204,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     let prepared = byLayout.get(key);
     if (!prepared) {
       prepared = this.#prepare(op, inputs, outputs, attrs);
-      // Not for attention: which of its operands share a buffer is known only at run time, and planners try more ops
-      // than they use.
+      // Not attention: which of its operands share a buffer is known at run time, and planners try more ops than they
+      // use.
       if (op.kernel.kind !== 'tiled') prepared.build(op.inPlace, attrs);
       if (byLayout.size >= preparedPerOp) byLayout.clear();
       byLayout.set(key, prepared);

@@ -32,10 +32,10 @@ interface Transfer {
 }
 
 /**
- * An op on GPU tensors that the CPU computes: the operands whose data it reads are copied to the CPU, its kernel runs
- * there, and the results are copied back. Like Paddle's data transform. Operands whose shape alone is read are never
- * copied, and operands that are the same tensor share a buffer. For an in-place op, the written buffer is copied back
- * to the target's elements only. CPU copies are freed before any later issued work runs.
+ * An op on GPU tensors that the CPU computes, like Paddle's data transform: operands are copied to the CPU, the kernel
+ * runs there, and results are copied back. Operands whose shape alone is read are not copied, and operands that are the
+ * same tensor share a buffer. For an in-place op, the written buffer is copied back to the target's elements only. CPU
+ * copies are freed before any later issued work runs.
  */
 export class HostOp<H extends CheckedHandle = BufferHandle> {
   readonly #op: KernelOp;

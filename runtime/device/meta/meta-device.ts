@@ -36,7 +36,7 @@ class MetaDevice implements Device {
   readonly name = 'meta';
   readonly kind = 'meta';
   readonly allocator: BestFitAllocator;
-  /** The CPU's properties, because this device counts the CPU's memory. */
+  /** As on the CPU, whose memory this device counts. */
   readonly sumsInBlocks = true;
   readonly typedElements = true;
   readonly overwritesOperands = true;

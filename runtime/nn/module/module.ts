@@ -21,10 +21,7 @@ import { namedModules, namedTensors, replaceTensors, stateOf } from './module-wa
 import { isBuffer, isParameter, type Parameter, sameRole } from './parameter.ts';
 
 export interface Module {
-  /**
-   * Computes the module's output. Subclasses define it, except those without a computation of their own, such as lists
-   * of modules.
-   */
+  /** Computes the module's output. Subclasses define it, except mere containers such as lists of modules. */
   forward(...inputs: never[]): unknown;
 }
 

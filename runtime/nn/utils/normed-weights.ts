@@ -89,7 +89,7 @@ export function removeWeightNorm<M extends Module>(module: M, name = 'weight'): 
 export interface SpectralNormOptions {
   /** Power iteration steps per forward pass in training; 1 by default. */
   readonly nPowerIterations?: number;
-  /** The lower bound of norms in the iteration, which divides by them. */
+  /** The lower bound of the iteration's norms, by which it divides. */
   readonly eps?: number;
   /** The output dimension: 0 by default, 1 for transposed convolutions. */
   readonly dim?: number;

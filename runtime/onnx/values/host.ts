@@ -70,8 +70,8 @@ export function integerIn(value: Value): number {
 }
 
 /**
- * The limit of numbers that an operator computes in JavaScript. Real models compute a few numbers per dimension (sizes
- * and indices); only damaged files exceed the limit.
+ * The limit of numbers that an operator computes in JavaScript. Real models have a few per dimension (sizes and
+ * indices); only damaged files exceed it.
  */
 const mostHostNumbers = 2 ** 20;
 

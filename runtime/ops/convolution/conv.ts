@@ -257,7 +257,7 @@ function paddedToSame(x: Tensor, weight: Tensor, stride: Pair, dilation: Pair) {
   };
 }
 
-/** Returns a pair with the size or sizes of one dimension as the second. */
+/** Returns a pair with one dimension's size as the second. */
 export const flat = (own: number | readonly number[] | undefined, row: number): Pair | undefined =>
   own === undefined ? undefined : [row, ([own].flat() as number[])[0]!];
 

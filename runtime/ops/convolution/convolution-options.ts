@@ -16,7 +16,7 @@ export interface ConvOptions<Size = number | Pair> {
 export interface ConvTransposeOptions<Size = number | Pair> {
   readonly stride?: Size;
   readonly padding?: Size;
-  /** Entries added at the end: with a stride, the input's size doesn't determine the result's. */
+  /** Entries added at the end: a stride makes the result's size ambiguous. */
   readonly outputPadding?: Size;
   readonly groups?: number;
   readonly dilation?: Size;

@@ -56,9 +56,9 @@ export function guardedOps(): number {
 
 /**
  * Returns how an op runs under `deviceGuard(device)`; null if nothing changes. Operands move to the guard's device.
- * Exceptions: if any operand is on `meta`, the others move there; under a CPU guard, if any is on a GPU, the others
- * move there, the CPU computes the op, and its result goes back to the GPU, because GPU data can't be read
- * synchronously. Throws DeviceError for an in-place write whose target would have to move.
+ * Exceptions: if any is on `meta`, the others move there; under a CPU guard, if any is on a GPU, the others move there,
+ * the CPU computes the op and the result goes back, because GPU data can't be read synchronously. Throws DeviceError
+ * for an in-place write whose target would have to move.
  */
 export function guardedOp(
   op: OpRecord,

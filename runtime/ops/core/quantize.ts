@@ -11,7 +11,6 @@ import { bind, bind1 } from './bind.ts';
 
 const attrs = { code: { oneOf: ['linear', 'signed', 'unsigned'] } } as const;
 
-/** Returns the number of scales of a tensor. */
 export const scalesOf = ({ shape }: Pick<TensorMeta, 'shape'>): number =>
   Math.ceil(sizeOf(shape) / blockSize);
 

@@ -61,8 +61,8 @@ const rankKinds = { rtol: orNull(nonNegativeNumber), atol: orNull(nonNegativeNum
 const epsilonOf = (dtype: DType): number => (dtype === 'float64' ? 2 ** -52 : 2 ** -23);
 
 /**
- * PyTorch's default tolerance is relative to the largest singular value. It applies if neither is given, or if the
- * absolute one is 0.
+ * PyTorch's default tolerance, relative to the largest singular value, applies if neither is given or the absolute one
+ * is 0.
  */
 function tolerances(x: TensorMeta, { rtol = null, atol = null }: RankOptions) {
   const size = Math.max(...x.shape.slice(-2));

@@ -24,7 +24,6 @@ import { expectNumber } from '../record/positional.ts';
 import { clone, permute, reshape, transpose } from './movement.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
 
-/** Returns the list with one value replaced. */
 export function replaced<T>(list: readonly T[], at: number, value: T): T[] {
   return list.map((own, i) => (i === at ? value : own));
 }

@@ -178,9 +178,9 @@ function contracted(a: Term, b: Term, wanted: ReadonlySet<Label>): Term {
 }
 
 /**
- * Sums products of the tensors' elements. Letters name dimensions: those with equal letters are matched, and letters
- * not in the result are summed over. Without '->', the result has the letters that occur once, in alphabetical order.
- * '...' represents any number of dimensions, which broadcast.
+ * Sums products of the tensors' elements. Letters name dimensions: equal letters are matched, and letters not in the
+ * result are summed over. Without '->', the result has the letters that occur once, in alphabetical order. '...'
+ * represents any number of dimensions, which broadcast.
  */
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
   expectTensorList('einsum', tensors);

@@ -124,7 +124,7 @@ export function tensordot(
     const freeA = range(0, a.rank).filter((dim) => !ofA.includes(dim));
     const freeB = range(0, b.rank).filter((dim) => !ofB.includes(dim));
     const length = (x: Tensor, own: readonly number[]) => sizeOf(own.map((dim) => x.shape[dim]!));
-    // A dimension with a single entry is broadcast: its entry is multiplied by all entries of the other operand.
+    // Sums over dimensions in which the other operand has one entry, which broadcasts.
     const summed = (x: Tensor, own: readonly number[], other: readonly (number | undefined)[]) => {
       const dims = own.filter((dim, i) => other[i] === 1 && x.shape[dim] !== 1);
       return dims.length === 0 ? x : cast(sum(x, dims, true), x.dtype);

@@ -9,7 +9,7 @@ import { isNumber } from '../numbers/symbolic-number.ts';
 
 /**
  * Throws ArgumentError for an operand of the function `name` that is not a tensor, DisposedError for a disposed tensor.
- * Composite functions call it, because errors of their ops would name the op.
+ * For composite functions: errors of their ops would name the op.
  */
 export function expectTensors(name: string, ...operands: readonly Tensor[]): void {
   for (const operand of operands) expectUsable(name, operand);

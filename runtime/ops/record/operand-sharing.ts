@@ -7,8 +7,7 @@ import { isSymbolic } from '../numbers/symbolic-number.ts';
 
 /**
  * `apart`: separate memory. `sameMemory`: the target's memory, but no element is overwritten before it is read: the
- * operand has the target's elements at the same positions, or none of them. `overlapping`: elements may be overwritten
- * before they are read.
+ * operand has the target's elements at the same positions, or none of them. `overlapping`: some element may be.
  */
 export type OperandSharing = 'apart' | 'sameMemory' | 'overlapping';
 

@@ -146,8 +146,8 @@ function chosenFrom(
 
 /** Returns the quantile at one position for all rows, without the dimension. */
 function atPlace(values: Tensor, dim: number, exact: number, interpolation: Interpolation): Tensor {
-  // Rounded as in PyTorch, so that quantile 0.29 of 101 values is the one at 29. For interpolation, exact digits are
-  // more accurate.
+  // Rounded as in PyTorch, so that quantile 0.29 of 101 values is the one at 29. Interpolation is more accurate
+  // unrounded.
   const isRounded = interpolation !== 'linear' && values.dtype !== 'float64';
   const place = isRounded ? nearestFloat32(exact) : exact;
   const below = wholeBelow(place);

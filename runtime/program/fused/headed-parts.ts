@@ -90,7 +90,7 @@ export function headedBody(
     }),
     slots: [...slots].map(() => 0),
     longestRow: 0,
-    // A write to a value that a part produces, such as a sum's result, is not an effect of the whole op.
+    // A write to a part's own result, such as a sum, is not an effect of the whole op.
     writes: [...new Set(parts.flatMap(targets))]
       .map((id) => operands.indexOf(id))
       .filter((index) => index >= 0),

@@ -276,8 +276,8 @@ class BodyBuilder {
   }
 
   /**
-   * Returns the operands whose memory the result may reuse: they are read by rows, before the result is written. If the
-   * part that writes the result also reads them, its kernel must allow overwriting them.
+   * Returns the operands whose memory the result may reuse: read by rows before the result is written. If the part that
+   * writes the result reads them, its kernel must allow it.
    */
   #overwritable(
     result: ValueId,

@@ -8,9 +8,9 @@ import type { Fail } from './verify-failure.ts';
 const none: ReadonlySet<string> = new Set();
 
 /**
- * Verifies ops marked as rematerialized. Inputs are not copied for them, so the same op must have run before, in one of
- * the plans, on bitwise identical operands. Values are numbered: the same op on the same numbers defines the same
- * number, and a write renumbers every value that shares the memory.
+ * Verifies ops marked as rematerialized, for which inputs are not copied: the same op must have run before, in one of
+ * the plans, on bitwise identical operands. By value numbering: the same op on the same numbers defines the same
+ * number, and a write renumbers all values that share the memory.
  */
 export function reverify(plans: readonly Plan[], fail: Fail): void {
   const ops = plans.flatMap(({ steps }) => steps.flatMap(({ op }) => partsOf(op)));

@@ -66,8 +66,8 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
         op.op.name === 'add' || op.op === earlierSum || regions ? operandsByOutput(op) : [],
       ),
     );
-    // If names are resolved at run time, partial sums may move between them. Then the check is only that each is a sum,
-    // which is all that a run relies on.
+    // Partial sums may move between names at run time, so this only checks that each is a sum, which is all that a run
+    // relies on.
     const isNamed = each.steps.some(({ op }) => op.op === nameGradientOp);
     sums.forEach((ids, i) => {
       const isSum = (id: ValueId, at: number) =>

@@ -4,9 +4,9 @@ import { isViewAsDeclared } from './view-metas.ts';
 
 /**
  * Verifies invariants that every phase relies on: each value is defined once and before its uses, operand counts fit
- * the records, every id is in the table, and every view's declared meta is what its op derives, because the executor
- * and all kernels address memory by it. `available` are values defined elsewhere (for a backward program, those of
- * forward). Throws InvariantError naming the op.
+ * the records, every id is in the table, and every view's declared meta, by which the executor and all kernels address
+ * memory, is what its op derives. `available` are values defined elsewhere (for a backward program, those of forward).
+ * Throws InvariantError naming the op.
  */
 export function verifyProgram(program: Program, available: Iterable<ValueId> = []): void {
   const defined = new Set<ValueId>(available);

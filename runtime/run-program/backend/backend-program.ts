@@ -19,8 +19,7 @@ export interface ComputableStep {
 }
 
 /**
- * One step: the executor's action, and its parts before and after a backend's computation, or null if a backend can't
- * compute the step.
+ * One step: the executor's action, and its parts around a backend's computation; null if a backend can't compute it.
  */
 export interface StepActions {
   readonly step: Step;

@@ -82,7 +82,7 @@ export class RecordedBackwards {
     return this.#ofRun(numbers, () => this.#makes.arrivals(path));
   }
 
-  /** `numbers` is null if the run's numbers are no longer available. */
+  /** `numbers` is null if the run's are no longer available. */
   eagerRefusal(
     backward: RejectedBackward,
     numbers: readonly number[] | null,
@@ -139,8 +139,8 @@ class RecordedBackward {
       owned.push(tensor);
     };
     /**
-     * Returns a handle to a forward value from which others are rematerialized. The backward may also read the value
-     * itself, at its place in the graph.
+     * Returns a handle to a forward value from which others are rematerialized. Backward may also read it, at its place
+     * in the graph.
      */
     const handleFor = (id: ValueId): Tensor => {
       const handle = handleOf(run, id, run.slots[id]!.holder !== null);

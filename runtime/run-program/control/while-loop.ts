@@ -29,7 +29,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
   const recorded = body.planned.backward !== null;
   const carriedElements = new CarriedElements(body, results.length);
   const moves = movedOperands(step);
-  // Copies the loop's state into a new scope. A body that runs this loop again does so as another step.
+  // Enters an iteration: puts the loop's values into a new scope.
   const enter = (
     carried: readonly Slot[],
     slots: readonly Slot[],

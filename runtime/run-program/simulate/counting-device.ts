@@ -101,7 +101,6 @@ class CountingDevice implements Device {
 
 const devices = new WeakMap<Device, CountingDevice>();
 
-/** Returns the counting device for a real one. */
 export function countingDevice(real: Device): Device {
   let device = devices.get(real);
   if (!device) {

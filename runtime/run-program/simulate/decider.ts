@@ -6,8 +6,8 @@ export interface Decider {
   /** Returns the index of the region of a `cond` that runs. */
   branch(op: ProgramOp): number;
   /**
-   * Returns the number of iterations of a `while`, or a function called before each iteration that returns whether it
-   * runs. `recorded` tells whether iterations save values for backward.
+   * Returns the number of iterations of a `while`, or a function that returns whether the next iteration runs.
+   * `recorded`: whether iterations save values for backward.
    */
   iterations(op: ProgramOp, recorded: boolean): number | (() => boolean);
   /** Returns the index of the element that an op reads or writes, in a list of this length. */

@@ -84,7 +84,6 @@ export function nothingToRead(): never {
   throw new InvariantError('a simulated op reads a number without a provided value');
 }
 
-/** The current simulation. */
 const simulating: { current: Simulation | null } = { current: null };
 
 export function currentSimulation(): Simulation {

@@ -22,7 +22,7 @@ export const mostThreads = 16;
 export const partArgumentsAt = mostThreads * threadBytes;
 export const partArgumentsBytes = 24 * pageBytes;
 
-/** The address of tables shared by a kernel's parts. Recording kernels for a module changes it. */
+/** The address of tables shared by a kernel's parts; replaced while kernels are recorded for a module. */
 export const sharedTables: { at: number } = { at: partArgumentsAt };
 
 /** The address of values between the stages of a staged op. */

@@ -17,14 +17,13 @@ import { innerAt } from '../core/heap.ts';
 import { pool } from '../threads/pool.ts';
 
 /**
- * The size of a block's longest value: small enough for the L1 and L2 caches, but large enough to justify the calls per
- * block.
+ * The size of a block's longest value: small enough for the L1 and L2 caches, large enough for the calls to pay off.
  */
 const blockBytes = 64 << 10;
-/** The size of that value if several threads share each stage: large enough to justify waking them. */
+/** The size of that value if several threads share each stage: large enough for waking them to pay off. */
 const sharedBlockBytes = 4 << 20;
 
-/** The location of inner memory. Recording kernels for a module changes it. */
+/** The location of inner memory; replaced while kernels are recorded for a module. */
 export const innerGround: Ground = { alloc: (offset) => innerAt + offset, free: () => {} };
 
 /** A few rows of an operand, advanced from block to block. */

@@ -6,8 +6,8 @@ import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts
 
 /**
  * Replaces column k from row k on by that of R and, below the diagonal, the vector of its reflection, whose entry in
- * row k is 1. Returns the reflection's factor. As in LAPACK, the diagonal entry of R has the opposite sign of the
- * column's first entry.
+ * row k is 1. Returns the reflection's factor. As in LAPACK, R's diagonal entry has the opposite sign of the column's
+ * first.
  */
 function reflectColumn(a: Float64Array, m: number, n: number, k: number): number {
   let tail = 0;

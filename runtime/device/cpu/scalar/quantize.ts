@@ -36,7 +36,7 @@ function tableOf(code: QuantizationCode): CodeTable {
   const values = valuesOf(code);
   const halves = new Float32Array(256).fill(Number.POSITIVE_INFINITY);
   for (let i = 0; i < 255; i++) halves[i] = (values[i]! + values[i + 1]!) / 2;
-  // Only 0 is coded as 0: these are averages of squares, which steps divide by.
+  // Only 0 is coded as 0: steps divide by these averages of squares.
   if (code === 'unsigned') halves[0] = 0;
   const first = new Uint8Array(2 ** 16);
   for (let upper = 0; upper < first.length; upper++) {

@@ -107,7 +107,7 @@ export const nuclearNorm: KernelFactory = ([x], [sums, slope]) => {
 };
 
 /**
- * Makes column c a unit vector orthogonal to the columns before it in `order`: the coordinate vector with the longest
+ * Makes column c a unit vector orthogonal to the columns in `before`, from the coordinate vector with the longest
  * remainder.
  */
 function complete(columns: readonly Float64Array[], before: readonly number[], c: number): void {

@@ -42,7 +42,6 @@ export function sameSlot(a: Slot, b: Slot): boolean {
   return a.kind === b.kind && a.index === b.index;
 }
 
-/** Returns a plan of one stage. */
 export function singleStage(stage: Stage): KernelPlan {
   return { scratch: [], stages: [stage] };
 }

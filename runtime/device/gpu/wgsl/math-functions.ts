@@ -211,8 +211,8 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let r = second - turns * ${numberText(7.549533620476723e-8)};
   return f_quarter_sine(r, turns + shift);
 }`,
-    // For larger x, quarter turns are the product of its digits and the 96 relevant bits of 2/π: higher bits only count
-    // whole turns, and lower bits are below the last digit (Payne and Hanek).
+    // For larger x, quarter turns are the product of its digits and 96 bits of 2/π: higher bits only count whole turns,
+    // lower ones are below the last digit (Payne and Hanek).
     f_far_sine: `(x : f32, shift : f32) -> f32 {
   var bits = array<u32, 8>(0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
   let size = bitcast<u32>(x) & 0x7fffffffu;

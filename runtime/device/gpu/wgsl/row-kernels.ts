@@ -67,7 +67,7 @@ interface RowSharing {
   readonly held: number;
 }
 
-/** Returns a sharing that reads each row once if the threads' registers can hold it. */
+/** Reads each row once if its threads can keep it in registers. */
 export function rowSharing(length: number, mayHold = true): RowSharing {
   const slices = threadsPerRow(length);
   const each = 2 ** Math.ceil(Math.log2(Math.max(1, length / slices)));

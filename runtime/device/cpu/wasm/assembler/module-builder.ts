@@ -10,7 +10,7 @@ import { section, text, vector } from './sections.ts';
 
 type Imported = keyof typeof imported;
 
-/** Caches of compiled kernels, temporarily replaced while kernels are recorded for a module. */
+/** Caches of compiled kernels; replaced while kernels are recorded for a module. */
 export const kernelCaches: { made?: unknown }[] = [];
 
 /** The types of functions that kernels call in place of an instruction or polynomial. */
@@ -120,7 +120,7 @@ function joined(parts: readonly (readonly number[])[]): Uint8Array<ArrayBuffer> 
   return bytes;
 }
 
-/** Returns the index of function `position`, counted from 0, among functions compiled together. */
+/** Returns the index of function `position`, from 0, among functions compiled together. */
 export function localIndex(position: number): number {
   return importedCount + position;
 }

@@ -9,7 +9,7 @@ import { mulAdd, mulSub } from './multiply-add.ts';
  */
 const quarterTurn = [1.5703125, 4.837512969970703e-4, 7.549533620476723e-8, 2.5633440682570896e-12];
 
-/** For larger x, the number of quarter turns has too many bits for exact products with the parts. */
+/** For larger x, products of quarter turns and the parts are not exact. */
 const limit = 12_000;
 
 const mul = (a: Code, b: Code): Code => op('f32x4.mul', a, b);

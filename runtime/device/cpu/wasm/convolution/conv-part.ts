@@ -20,7 +20,6 @@ export abstract class ConvPart {
     this.#geometry = geometry;
   }
 
-  /** A word of the geometry. */
   protected own(name: GeometryWord): Code {
     return word(this.#geometry, name);
   }

@@ -136,7 +136,7 @@ function lines(f: FunctionBuilder, operands: Operands, spacing: Spacing): void {
   });
 }
 
-/** The number of vectors summed together, so that sums don't wait for the latency of additions. */
+/** The number of vectors summed together, to hide the latency of additions. */
 export const vectorsAtOnce = 4;
 
 /**

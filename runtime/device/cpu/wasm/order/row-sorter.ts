@@ -264,7 +264,7 @@ class RowSorter {
     });
   }
 
-  /** Counts all digits in one loop: consecutive keys often share a digit, whose counter would have to be waited for. */
+  /** Counts all digits in one loop: consecutive keys often share a digit and would wait for its counter. */
   #countDigits(word: Local, counts: Local, bits: 8 | 11): void {
     const f = this.#f;
     const at = f.local('i32', get(word));

@@ -34,7 +34,6 @@ export function matrixText(
   return { operand, first: w.let(`${first} + ${base!}`), rowStride, columnStride, name };
 }
 
-/** Returns the text of the element at a row and column. */
 export function elementText(w: WgslWriter, m: TileMatrix, row: string, column: string): string {
   return w.load(m.operand, indexText(w, m, row, column));
 }

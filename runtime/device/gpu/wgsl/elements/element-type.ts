@@ -60,7 +60,6 @@ export function elementTypeOf(dtype: DType): ElementType {
   return dtype;
 }
 
-/** Returns the zero of a type. */
 export function zeroText(type: ValueType): string {
   return { f32: '0.0f', i32: '0i', u32: '0u' }[type];
 }
