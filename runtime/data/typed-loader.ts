@@ -7,7 +7,7 @@ import { DataLoader as Loader } from './loader.ts';
 import type { DataLoaderOptions } from './loader-options.ts';
 import type { BatchDataset, Dataset, IterableDataset } from './source.ts';
 
-/** What `defaultCollate` makes of samples: a tensor of each number, tensor or typed array, in the same structure. */
+/** Batches made by `defaultCollate`: a tensor for each number, tensor or typed array, structured as the samples. */
 export type Collated<Sample> = unknown extends Sample
   ? unknown
   : Sample extends Tensor | TypedArray | number | boolean
@@ -16,7 +16,7 @@ export type Collated<Sample> = unknown extends Sample
       ? string[]
       : { -readonly [K in keyof Sample]: Collated<Sample[K]> };
 
-/** What `using` frees: a tensor, or an array or object of them. */
+/** Values that `using` frees: a tensor, or an array or object of tensors. */
 type Freed<Batch> = Batch extends string[] ? Batch : Batch & Disposable;
 
 type Batches<Sample> = Freed<Collated<Awaited<Sample>>>;

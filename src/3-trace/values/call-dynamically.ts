@@ -34,12 +34,12 @@ import {
 import { written } from '../dynamic-shapes/writes.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
+import { deviceOf } from '../variables/devices.ts';
 import { kindName } from '../variables/kind-names.ts';
 import { sampleRuns } from '../variables/sample-numbers.ts';
 import { resolved, specialized } from '../variables/unions.ts';
 import { type DeviceScalar, newArray, prototypeOf, type Variable } from '../variables/variable.ts';
 import { arrayElements, asArray } from './arrays.ts';
-import { deviceOf } from './devices.ts';
 
 type Callable = (...args: never[]) => unknown;
 

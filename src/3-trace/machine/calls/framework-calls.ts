@@ -51,9 +51,9 @@ import { check } from '../../control-flow/numbers/check.ts';
 import { guardNumbers, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
-import { deviceOf } from '../../values/devices.ts';
 import { strictlyEqual } from '../../values/equality.ts';
 import { expand } from '../../values/iterators.ts';
+import { deviceOf } from '../../variables/devices.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
 import {

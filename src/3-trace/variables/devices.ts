@@ -1,7 +1,7 @@
 import type { Device } from '../../../runtime/device/device.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import type { Tracer } from '../state/tracer.ts';
-import type { Variable } from '../variables/variable.ts';
+import type { Variable } from './variable.ts';
 
 /** Returns the device that a variable holds, on which the trace then depends. */
 export function deviceOf(t: Tracer, variable: Variable): Device | undefined {
