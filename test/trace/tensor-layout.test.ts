@@ -1,7 +1,10 @@
 /** What a trace knows of a tensor's layout is what the tensor says, at every size that it runs at. */
 
 import { describe, expect, it } from 'vitest';
-import { type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { cat, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { describeValues } from './snapshot.ts';
+
+type Past = readonly [Tensor, Tensor] | null;
 
 /** Of an input, and of results: contiguous, transposed, and a part of another tensor. */
 const tensors: Readonly<Record<string, (x: Tensor) => Tensor>> = {
@@ -52,6 +55,93 @@ it.each(['size(0)', 'numel', 'nelement', 'nbytes'])('%s is one trace for all siz
   const captured = toStatic((x: Tensor) => x.mul(facts[name]!(x)));
   for (const n of [2, 3, 4, 5, 6]) captured(tensor(new Float32Array(n)));
   expect(captured.stats()).toMatchObject({ translations: 2, breaks: [] });
+});
+
+/** Arguments of one shape or several, whose strides differ from call to call. */
+const growing: Readonly<Record<string, (n: number) => Tensor>> = {
+  'a column of a matrix that grows': (n) => counted(2, n).narrow(1, n - 1, 1),
+  'columns of a matrix that grows': (n) => counted(2, n).narrow(1, n - 2, 2),
+  'a transposed matrix that grows': (n) => counted(3, n).t(),
+  'heads of a sequence that grows': (n) =>
+    counted(2, n * 4)
+      .view([2, n, 2, 2])
+      .transpose(1, 2),
+  'every other element': (n) =>
+    counted(2, 2 * n)
+      .view([2, n, 2])
+      .select(2, 1),
+  'rows that repeat': (n) => counted(1, n).expand([3, n]),
+};
+
+const counted = (rows: number, columns: number) =>
+  tensor(
+    Float32Array.from({ length: rows * columns }, (_, i) => (i * 7) % 11),
+    {
+      shape: [rows, columns],
+    },
+  );
+
+const uses: Readonly<Record<string, (x: Tensor) => unknown>> = {
+  'pointwise and reduced': (x) => x.mul(2).add(x.sum(-1, { keepDim: true })),
+  'copied if need be': (x) => x.contiguous().flatten().add(1),
+  'a view of it': (x) => x.transpose(0, -1).select(0, 0),
+  'its strides': (x) => x.mul(x.stride(0)).add(x.strides.at(-1)!),
+  'a decision by its strides': (x) => (x.stride(0) > 5 ? x.mul(2) : x.neg()),
+  'joined with itself': (x) => cat([x, x.exp()], -1),
+  'written in place': (x) => x.add_(1).sum(),
+  'a gradient': (x) => {
+    const leaf = x.detach().requiresGrad_();
+    leaf.mul(leaf).sum().backward();
+    return leaf.grad;
+  },
+};
+
+describe.each(Object.entries(growing))('%s', (name, of) => {
+  it.each(Object.entries(uses))('%s', (use, fn) => {
+    for (const options of [{}, { dynamic: true, check: 1 }, { capture: 'auto' }] as const) {
+      const captured = toStatic(fn, options);
+      for (const n of [3, 4, 5, 6, 5]) {
+        // An expanded tensor can't be written; eager execution says so.
+        const run = (call: (x: Tensor) => unknown) => {
+          const x = of(n);
+          try {
+            return describeValues([call(x), x]);
+          } catch (error) {
+            return (error as Error).message.split('\n')[0];
+          }
+        };
+        expect(run(captured), `${n}`).toEqual(run(fn));
+      }
+      const { translations, fallbacks } = captured.stats();
+      expect(fallbacks).toEqual([]);
+      const decides = use === 'a decision by its strides' ? 2 : 0;
+      if (!(name === 'rows that repeat' && use === 'written in place')) {
+        expect(translations).toBeLessThanOrEqual(2 + decides);
+      }
+    }
+  });
+});
+
+it('the last tokens of a sequence that grows, and a cache of keys in a pair, are one trace', () => {
+  const step = (ids: Tensor, past: readonly [Tensor, Tensor] | null) => {
+    const heads = ids.float().unsqueeze(1).unsqueeze(-1).expand([-1, 2, -1, 2]);
+    const [k, v] = past ? [cat([past[0], heads], 2), cat([past[1], heads], 2)] : [heads, heads];
+    return { scores: heads.matmul(k.transpose(-1, -2)).matmul(v).sum(-1), past: [k, v] as const };
+  };
+  const captured = toStatic(step);
+  for (const length of [3, 2, 4]) {
+    let [ids, past, expected] = [counted(2, length), null, null] as [Tensor, Past, Past];
+    for (let t = 0; t < 8; t++) {
+      const last = past ? ids.narrow(1, ids.size(1) - 1, 1) : ids;
+      const [found, wanted] = [captured(last, past), step(last, expected)];
+      expect(describeValues([found])).toEqual(describeValues([wanted]));
+      [past, expected] = [found.past, wanted.past];
+      ids = cat([ids, counted(2, 1).add(t)], 1);
+    }
+  }
+  const { translations, fallbacks } = captured.stats();
+  expect(fallbacks).toEqual([]);
+  expect(translations).toBeLessThanOrEqual(6);
 });
 
 it('a dimension that is not there is the error of eager execution', () => {

@@ -218,23 +218,26 @@ export class TensorInputs {
   }
 
   /**
-   * Makes dimensions symbolic that had other sizes before; for non-contiguous tensors, only dimensions with declared
-   * bounds. Strides vary with the sizes.
+   * Makes dimensions symbolic that had other sizes before. The strides of a tensor that is not contiguous vary with
+   * its sizes, or alone: a column of a matrix that grows has the shape of any other.
    */
   #findSizes(source: Source, tensor: Tensor): void {
     const dims = tensor.shape.flatMap((size, dim) => {
       const key = sourceKey(dimSource(source, dim));
       const isBounded = this.#history.isBounded(key);
-      const isOpen = isBounded || (tensor.isContiguous && this.#history.isSymbolicSize(key, size));
+      const isOpen = this.#history.isSymbolicSize(key, size);
       const place = sizeSource(this.#t, source, dim);
       return isOpen ? [[dim, { size: isBounded ? ('any' as const) : null, place }] as const] : [];
     });
-    if (dims.length === 0) return;
     if (!tensor.isContiguous) {
-      tensor.strides.forEach((_, dim) => {
-        this.#t.sizes.addKey(strideSource(source, dim));
+      const places = tensor.strides.map((_, dim) => strideSource(source, dim));
+      // Each is recorded, so that a later trace finds another one.
+      const vary = places.filter((place, dim) => {
+        return this.#history.isSymbolic(sourceKey(place), tensor.strides[dim]!);
       });
-    }
+      if (dims.length === 0 && vary.length === 0) return;
+      for (const place of places) this.#t.sizes.addKey(place);
+    } else if (dims.length === 0) return;
     this.#t.sizes.dims.set(tensor, new Map(dims));
     for (const [, { place }] of dims) this.#t.sizes.addKey(place);
   }
