@@ -184,9 +184,9 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
   };
   const builder = new ProgramBuilder(capture, { replay: true });
   // A size read that was rolled back at a break can't be resolved: guards that need it are invalid for other sizes.
-  const sizeOf = ({ tensor, dim }: SizeRead) => {
-    const there = found.get(tensor);
-    return there ? sizeIn(there, dim) : Number.NaN;
+  const sizeOf = (read: SizeRead) => {
+    const there = found.get(read.tensor);
+    return there ? sizeIn(there, read) : Number.NaN;
   };
   const numbers = new ProgramNumbers(frames, sizes, sizeOf, readerOf);
   const stream = new CountedStream(numbers);

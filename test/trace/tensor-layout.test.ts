@@ -86,6 +86,17 @@ const uses: Readonly<Record<string, (x: Tensor) => unknown>> = {
   'copied if need be': (x) => x.contiguous().flatten().add(1),
   'a view of it': (x) => x.transpose(0, -1).select(0, 0),
   'its strides': (x) => x.mul(x.stride(0)).add(x.strides.at(-1)!),
+  'strides of results': (x) => [
+    x.exp().strides,
+    x.mul(x.neg().stride(0)),
+    x.transpose(0, -1).strides,
+  ],
+  'offsets of views': (x) => [
+    x.offset,
+    x.select(0, 1).offset,
+    x.narrow(0, 1, 1).storageOffset(),
+    x.exp().select(0, 1).offset,
+  ],
   'a decision by its strides': (x) => (x.stride(0) > 5 ? x.mul(2) : x.neg()),
   'joined with itself': (x) => cat([x, x.exp()], -1),
   'written in place': (x) => x.add_(1).sum(),
@@ -98,7 +109,12 @@ const uses: Readonly<Record<string, (x: Tensor) => unknown>> = {
 
 describe.each(Object.entries(growing))('%s', (name, of) => {
   it.each(Object.entries(uses))('%s', (use, fn) => {
-    for (const options of [{}, { dynamic: true, check: 1 }, { capture: 'auto' }] as const) {
+    for (const options of [
+      {},
+      { dynamic: true, check: 1 },
+      { capture: 'auto' },
+      { fullGraph: true },
+    ] as const) {
       const captured = toStatic(fn, options);
       for (const n of [3, 4, 5, 6, 5]) {
         // An expanded tensor can't be written; eager execution says so.
@@ -114,7 +130,7 @@ describe.each(Object.entries(growing))('%s', (name, of) => {
       }
       const { translations, fallbacks } = captured.stats();
       expect(fallbacks).toEqual([]);
-      const decides = use === 'a decision by its strides' ? 2 : 0;
+      const decides = use === 'a decision by its strides' || use === 'offsets of views' ? 2 : 0;
       if (!(name === 'rows that repeat' && use === 'written in place')) {
         expect(translations).toBeLessThanOrEqual(2 + decides);
       }

@@ -18,10 +18,11 @@ import type { LoopDecision } from '../../traces/trace-result.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import { isLayout } from './symbolic.ts';
 
-/** A size of an op result that user code has read. */
+/** A number of an op result's layout that user code has read. */
 export interface SizeRead {
   readonly tensor: Tensor;
-  /** Null for the number of elements. */
+  readonly of: 'shape' | 'strides' | 'offset';
+  /** Null for the number of elements, and for the offset. */
   readonly dim: number | null;
 }
 
@@ -94,17 +95,21 @@ export class Sizes {
     return true;
   }
 
-  /** Returns the size of a result as a leaf of expressions. */
-  read(tensor: Tensor, dim: number | null): NumberExpr {
-    let index = this.reads.findIndex((read) => read.tensor === tensor && read.dim === dim);
-    if (index < 0) index = this.reads.push({ tensor, dim }) - 1;
-    return { kind: 'size', index, name: dim === null ? 'size' : `shape[${dim}]` };
+  /** Returns a number of a result's layout as a leaf of expressions. */
+  read(tensor: Tensor, dim: number | null, of: SizeRead['of'] = 'shape'): NumberExpr {
+    const isSame = (read: SizeRead) => read.tensor === tensor && read.dim === dim && read.of === of;
+    let index = this.reads.findIndex(isSame);
+    if (index < 0) index = this.reads.push({ tensor, dim, of }) - 1;
+    const whole = of === 'shape' ? 'size' : of;
+    return { kind: 'size', index, name: dim === null ? whole : `${of}[${dim}]` };
   }
 }
 
-export function sizeIn(tensor: Tensor, dim: number | null): number {
+/** Returns the number in the layout of `tensor`. */
+export function sizeIn(tensor: Tensor, { dim, of }: Pick<SizeRead, 'dim' | 'of'>): number {
+  if (of === 'offset') return tensor.offset;
   // Methods may be user-defined.
-  return dim === null ? sizeOf(tensor.shape) : tensor.shape[dim]!;
+  return dim === null ? sizeOf(tensor.shape) : tensor[of][dim]!;
 }
 
 /** Returns the number as an operand of the tensor API: plain if the sizes determine it, else symbolic. */

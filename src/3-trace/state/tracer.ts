@@ -138,9 +138,7 @@ export class Tracer {
     this.numbersAreVolatile = numbersAreVolatile;
     this.variables = new OuterVariables(history);
     this.bounds = history.bounds;
-    this.numbers = new ProgramNumbers(entryFrames, this.sizes, ({ tensor, dim }) =>
-      sizeIn(tensor, dim),
-    );
+    this.numbers = new ProgramNumbers(entryFrames, this.sizes, (read) => sizeIn(read.tensor, read));
     const root = {
       builder: new ProgramBuilder((tensor) => this.#foreign(tensor)),
       capture: (tensor: Tensor) => this.#foreign(tensor),

@@ -10,7 +10,7 @@ import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requ
 import { scalarUnary } from '../control-flow/numbers/scalars.ts';
 import type { Key } from '../heap/made-objects.ts';
 import { writtenThere } from '../heap/written-above.ts';
-import { sizeIn } from '../inputs/sizes.ts';
+import { type SizeRead, sizeIn } from '../inputs/sizes.ts';
 import { symbolicFrom } from '../inputs/symbolic.ts';
 import { sizeSource } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -170,11 +170,11 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     const itemsize = known(t.use(variable).itemsize);
     return deferToRun(t, '*', [count, itemsize]) ?? known(t.use(variable).nbytes);
   }
-  // Strides of a result are constant if no sizes vary.
-  if ((key === 'strides' || key === 'offset') && !t.sizes.vary) {
-    const layout = t.use(variable)[key];
-    return typeof layout === 'number' ? known(layout) : newArray(layout.map(known));
+  if (key === 'strides') {
+    const tensor = t.use(variable);
+    return newArray(tensor.strides.map((_, dim) => layoutOf(t, tensor, 'strides', dim)));
   }
+  if (key === 'offset') return offsetOf(t, t.use(variable));
   if (metaProperties.has(key) || key === 'isLeaf') {
     const value: unknown = t.use(variable)[key as keyof Tensor];
     return known(value as string | number | boolean);
@@ -202,7 +202,7 @@ export function elementCount(t: Tracer, variable: TensorVariable): Variable {
 function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variable {
   const tensor = t.use(variable);
   t.rows?.expectNoSize(tensor);
-  const value = sizeIn(tensor, dim);
+  const value = sizeIn(tensor, { dim, of: 'shape' });
   const { sizes } = t;
   // If several sources lead to the tensor, its size keys use the first.
   const { source } = t.result(tensor);
@@ -211,8 +211,31 @@ function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variab
       ? symbolicFrom(sizeSource(t, source, dim), value)
       : known(value);
   }
-  if (!sizes.vary || (source && !sizes.dims.has(tensor))) return known(value);
-  return { kind: 'symbolic', expr: sizes.read(tensor, dim), value, source: null };
+  if (source && !sizes.dims.has(tensor)) return known(value);
+  return layoutOf(t, tensor, 'shape', dim);
+}
+
+/** Returns a number of a result's layout: a constant if no sizes vary. */
+function layoutOf(t: Tracer, tensor: Tensor, of: SizeRead['of'], dim: number | null): Variable {
+  const value = sizeIn(tensor, { dim, of });
+  if (!t.sizes.vary) return known(value);
+  return { kind: 'symbolic', expr: t.sizes.read(tensor, dim, of), value, source: null };
+}
+
+/** Returns the offset of a result. In a program, the memory of an input begins at the input's first element. */
+function offsetOf(t: Tracer, tensor: Tensor): Variable {
+  const own = layoutOf(t, tensor, 'offset', null);
+  const { builder } = t;
+  const root = builder.rootOf(tensor);
+  if (!builder.isInput(root)) return own;
+  const input =
+    t.control.depth === 0 && t.inputs.find((each) => builder.valueOf(each.tensor) === root);
+  if (!input) throw new GraphBreak('unsupported-value', 'the offset of a view');
+  const { source } = input;
+  const { actual } = t.result(input.tensor);
+  const start = t.read({ kind: 'property', base: source, key: 'offset' }, actual!.offset);
+  const numbers = () => [start, own].map((each) => Number(constantOf(t, each)));
+  return deferToRun(t, '+', [start, own]) ?? known(numbers().reduce((a, b) => a + b));
 }
 
 /** `x.grad = value`, which is written after the run for a pre-existing tensor. */
