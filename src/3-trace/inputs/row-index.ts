@@ -5,7 +5,7 @@ import { type NumberExpr, numberSources } from '../../guards/number-expr.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
-import { isLength } from './symbolic.ts';
+import { isLength, isSize } from './symbolic.ts';
 
 /** Represents the index in expressions. It has no value: each iteration substitutes its own number. */
 const rowIndex: Source = { kind: 'held', value: {}, name: 'the index of an element' };
@@ -17,10 +17,15 @@ export function dependsOnRow(expr: NumberExpr): boolean {
   return false;
 }
 
-/** Returns whether the number depends only on the index and on lengths. */
-export function isOfRow(expr: NumberExpr): boolean {
+/**
+ * Returns the lengths and sizes that the number depends on in addition to the index, if it depends on nothing else;
+ * undefined for all others.
+ */
+export function sourcesBesideRow(expr: NumberExpr): readonly Source[] | undefined {
   const sources = [...numberSources(expr)];
-  return sources.includes(rowIndex) && sources.every((each) => each === rowIndex || isLength(each));
+  const others = sources.filter((each) => each !== rowIndex);
+  const isOfRow = others.length < sources.length;
+  return isOfRow && others.every((each) => isLength(each) || isSize(each)) ? others : undefined;
 }
 
 /** Returns the expression for the index `row`. */

@@ -39,6 +39,8 @@ export class Sizes {
   /** Sizes of inputs, and numbers that determine shapes. */
   readonly keys = new Map<string, Source>();
   readonly reads: SizeRead[] = [];
+  /** The tensors whose `shape` was read: an array that refers to `reads`. */
+  readonly shapesRead: { shape: unknown }[] = [];
   /** The dynamic dimensions of each input. */
   readonly dims = new Map<Tensor, ReadonlyMap<number, OpenDim>>();
   /** Expressions whose values are determined by the sizes, by key. */
@@ -52,9 +54,12 @@ export class Sizes {
   checkpoint(): () => void {
     const { reads, keys, decided, perLength, fixed } = this;
     const { length } = reads;
+    const shapes = this.shapesRead.length;
     const maps = [keys, decided, perLength].map((map) => ({ map, size: map.size }));
     return () => {
       reads.length = length;
+      // The next read gets the index of one that is gone.
+      for (const tensor of this.shapesRead.splice(shapes)) tensor.shape = null;
       for (const { map, size } of maps) {
         for (const key of [...map.keys()].slice(size)) map.delete(key);
       }

@@ -50,7 +50,7 @@ export function isOfLength(expr: NumberExpr): boolean {
   return [...numberSources(expr)].some(isLength);
 }
 
-function indexNeeded(): GraphBreak {
+export function indexNeeded(): GraphBreak {
   return new GraphBreak(
     'unsupported-value',
     'the index of an element decides what an iteration does',

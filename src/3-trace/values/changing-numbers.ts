@@ -3,9 +3,8 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { numberSources } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { decideChoices, dependsOnBoolean } from '../control-flow/numbers/changing-booleans.ts';
-import { isOfRow } from '../inputs/row-index.ts';
-import { isLength } from '../inputs/symbolic.ts';
-import { expectNoCall, guardNumbers } from '../state/symbolic-guards.ts';
+import { dependsOnRow, sourcesBesideRow } from '../inputs/row-index.ts';
+import { expectNoCall, guardNumbers, indexNeeded } from '../state/symbolic-guards.ts';
 import { DeferredNumber, type OperandResolver, type Perform, resolve } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
@@ -44,8 +43,9 @@ export class ChangingNumbers {
     const { expr, value } = variable;
     const { sizes, numbers } = this.#t;
     if (typeof value === 'boolean') return constantOf(this.#t, variable);
-    if (isOfRow(expr)) {
-      for (const source of numberSources(expr)) if (isLength(source)) sizes.addKey(source);
+    const besideRow = sourcesBesideRow(expr);
+    if (besideRow) {
+      for (const source of besideRow) sizes.addKey(source);
       return new DeferredNumber(expr);
     }
     const { symbols, sizesInArrays } = this.#use;
@@ -83,7 +83,8 @@ export class ChangingNumbers {
   #plain(variable: SymbolicVariable): unknown {
     const t = this.#t;
     expectNoCall(t, variable.expr);
-    // A program per combination of booleans would be too many: the number differs in only a few of them.
+    if (dependsOnRow(variable.expr)) throw indexNeeded();
+    // A program for each combination of booleans would be too many where few combinations differ in the number.
     if (dependsOnBoolean(t, variable.expr)) return constantOf(t, variable);
     const expr = decideChoices(t, variable.expr);
     for (const source of t.sizes.decide(expr) ? [] : numberSources(expr)) t.sizes.addKey(source);

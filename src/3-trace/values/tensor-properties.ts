@@ -141,7 +141,11 @@ const mayBeLeaf = ({ mayAlias, mergedFrom = [] }: TensorVariable): boolean =>
 /** Reads one of this package's own properties. */
 function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'shape') {
-    variable.shape ??= newArray(t.use(variable).shape.map((_, dim) => sizeOf(t, variable, dim)));
+    if (!variable.shape) {
+      const { shape } = t.use(variable);
+      variable.shape = newArray(shape.map((_, dim) => sizeOf(t, variable, dim)));
+      t.sizes.shapesRead.push(variable);
+    }
     return variable.shape;
   }
   if (key === 'isLeaf' && variable.source && variable.actual) {
