@@ -1,5 +1,6 @@
 /** Queries about the values of variables. Each query guards its result, so the trace may depend on it. */
 
+import type { Device } from '../../../runtime/device/device.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import { type Change, plainName } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
@@ -274,4 +275,13 @@ function nameOf(value: object): string {
 
 export function sourceOf(variable: Variable): Source | null {
   return owns(variable, 'source') ? variable.source : null;
+}
+
+/** Returns the device that a variable holds, on which the trace then depends. */
+export function deviceOf(t: Tracer, variable: Variable): Device | undefined {
+  // The same test as in `deviceGuard`.
+  if (variable.kind !== 'object' || !('allocator' in variable.value)) return undefined;
+  const { source, value } = variable;
+  t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+  return value as Device;
 }

@@ -33,8 +33,7 @@ import {
 } from '../dynamic-shapes/traced-call.ts';
 import { written } from '../dynamic-shapes/writes.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf } from '../state/value-guards.ts';
-import { deviceOf } from '../variables/devices.ts';
+import { constantOf, deviceOf } from '../state/value-guards.ts';
 import { kindName } from '../variables/kind-names.ts';
 import { sampleRuns } from '../variables/sample-numbers.ts';
 import { resolved, specialized } from '../variables/unions.ts';

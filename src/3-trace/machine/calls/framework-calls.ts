@@ -50,10 +50,9 @@ import { traceDetach, traceRequiresGrad } from '../../autograd/leaves.ts';
 import { check } from '../../control-flow/numbers/check.ts';
 import { guardNumbers, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { constantOf } from '../../state/value-guards.ts';
+import { constantOf, deviceOf } from '../../state/value-guards.ts';
 import { strictlyEqual } from '../../values/equality.ts';
 import { expand } from '../../values/iterators.ts';
-import { deviceOf } from '../../variables/devices.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
 import {
