@@ -207,7 +207,20 @@ export const asObject: Builtin = (t, _receiver, [value = nothing]) => {
   return given;
 };
 
-const proto = Object.getOwnPropertyDescriptor(Object.prototype, '__proto__')!;
+/** Node's `--disable-proto=delete` removes it. */
+const proto = Object.getOwnPropertyDescriptor(Object.prototype, '__proto__');
+
+const protoBuiltins = ({ get, set }: PropertyDescriptor): BuiltinTable => [
+  [get as HostFunction, (t, receiver) => prototypeVariable(t, receiver)],
+  [
+    set as HostFunction,
+    (t, receiver, [prototype = nothing]) => {
+      if (receiver.kind !== 'newObject') return undefined;
+      assignPrototype(t, receiver, prototype);
+      return undefinedVariable;
+    },
+  ],
+];
 
 /** Returns true for success, like functions of `Reflect`. */
 const worked =
@@ -266,15 +279,7 @@ export const objectBuiltins: BuiltinTable = [
     ),
   ],
   [Object.getPrototypeOf, onObject((t, object) => prototypeVariable(t, object))],
-  [proto.get as HostFunction, (t, receiver) => prototypeVariable(t, receiver)],
-  [
-    proto.set as HostFunction,
-    (t, receiver, [prototype = nothing]) => {
-      if (receiver.kind !== 'newObject') return undefined;
-      assignPrototype(t, receiver, prototype);
-      return undefinedVariable;
-    },
-  ],
+  ...(proto ? protoBuiltins(proto) : []),
   [Object.setPrototypeOf, onObject(setPrototypeOf)],
   [Object.prototype.valueOf, (_t, receiver) => (isObjectVariable(receiver) ? receiver : undefined)],
   ...(['isFrozen', 'isSealed', 'isExtensible'] as const).map(

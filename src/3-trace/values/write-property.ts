@@ -157,7 +157,7 @@ function writeMade(
     break;
   }
   // An object literal inherits only the setter of `Object.prototype`.
-  if (above === undefined && key === '__proto__' && !object.errorType) {
+  if (above === undefined && key === '__proto__' && hasSetter && !object.errorType) {
     assignPrototype(t, receiver, value);
     return;
   }
@@ -170,6 +170,9 @@ function writeMade(
   if (own ? own.accessor || !own.writable : !isExtensible(object)) throw refused();
   setOwnProperty(t, object, key, value, own);
 }
+
+/** Node's `--disable-proto=delete` removes the setter: the property is then an ordinary one. */
+const hasSetter = '__proto__' in Object.prototype;
 
 /**
  * `object.__proto__ = value` and `{ __proto__: value }`: an object or null becomes the prototype; other values are

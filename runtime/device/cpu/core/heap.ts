@@ -40,6 +40,25 @@ export const canShare: boolean =
   typeof globalThis.SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated !== false;
 
 /**
+ * Memory for engines without WebAssembly, such as Node with `--jitless` or Safari in lockdown mode, where all kernels
+ * are JavaScript. No view of the earlier buffer is used after it has grown.
+ */
+function plainMemory(pages: number): WebAssembly.Memory {
+  let bytes = new Uint8Array(pages * pageBytes);
+  const memory = {
+    get buffer(): ArrayBuffer {
+      return bytes.buffer;
+    },
+    grow(added: number): void {
+      const larger = new Uint8Array(bytes.length + added * pageBytes);
+      larger.set(bytes);
+      bytes = larger;
+    },
+  };
+  return memory as unknown as WebAssembly.Memory;
+}
+
+/**
  * The CPU device's memory: one growable WebAssembly memory, so that kernels in JavaScript and WebAssembly, and all
  * threads, work on the same bytes. When it grows, old views don't cover the new part (unshared ones are detached);
  * kernels get views from here at launch and never keep them.
@@ -55,11 +74,10 @@ export class Heap implements ChunkSource {
 
   constructor(limitPages = maximumPages) {
     this.#limit = limitPages;
-    this.memory = new WebAssembly.Memory({
-      initial: fixedBytes / pageBytes,
-      maximum: limitPages,
-      shared: canShare,
-    });
+    const initial = fixedBytes / pageBytes;
+    this.memory = globalThis.WebAssembly
+      ? new WebAssembly.Memory({ initial, maximum: limitPages, shared: canShare })
+      : plainMemory(initial);
     this.#refresh();
   }
 

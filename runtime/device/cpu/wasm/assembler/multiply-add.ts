@@ -16,7 +16,7 @@ const probe = new Uint8Array([
 export const relaxedMadd: { exists?: boolean | undefined } = {};
 
 function hasRelaxedMadd(): boolean {
-  relaxedMadd.exists ??= WebAssembly.validate(probe);
+  relaxedMadd.exists ??= globalThis.WebAssembly?.validate(probe) ?? false;
   return relaxedMadd.exists;
 }
 
