@@ -2,12 +2,17 @@ import { events } from './events.ts';
 
 /** Counters of one device's memory, in bytes and calls. Block sizes include alignment. */
 export interface MemoryStats {
+  /** Bytes in use. */
   readonly allocated: number;
+  /** The most bytes in use since the last `reset`. */
   readonly peakAllocated: number;
   /** Bytes reserved from the device, used or not. */
   readonly reserved: number;
+  /** The most reserved bytes since the last `reset`. */
   readonly peakReserved: number;
+  /** Allocations since the last `reset`. */
   readonly allocations: number;
+  /** Freed blocks since the last `reset`. */
   readonly frees: number;
   /** The total bytes of all allocations so far. */
   readonly allocatedInAll: number;
@@ -18,6 +23,9 @@ export interface MemoryStats {
  * user's program stay exact. A free is counted where its allocation was.
  */
 export const counting = { apart: false };
+
+/** `structuredClone()` and `postMessage()` of a tensor would copy its fields without its elements: a symbol makes them throw. */
+const uncloneable = Symbol('a tensor (send await x.data() and x.shape instead)');
 
 /** Counts one device's allocations. Always active, so it allocates nothing itself. */
 export class MemoryCounter implements MemoryStats {
@@ -32,6 +40,8 @@ export class MemoryCounter implements MemoryStats {
   highest = 0;
   /** Bytes of blocks allocated while counting apart. */
   apartAllocated = 0;
+  /** Every tensor refers to its device's counter. */
+  readonly uncloneable = uncloneable;
   readonly #apart = new Set<number>();
   readonly #device: string;
 
