@@ -1,6 +1,6 @@
 import { formatSpec, type TensorSpec } from '../device/tensor-meta.ts';
 import { AutogradError } from '../errors/errors.ts';
-import { expectFunction } from '../options/expect-arguments.ts';
+import { expectSync } from '../options/expect-arguments.ts';
 import { randomState, setRandomState } from '../random/seed.ts';
 import { sameShape } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -18,7 +18,7 @@ export function checkpoint<Inputs extends readonly unknown[], Result>(
   body: (...inputs: Inputs) => Result,
   ...inputs: Inputs
 ): Result {
-  expectFunction('checkpoint', body);
+  expectSync('checkpoint', body, 'checkpoint((x) => layer.forward(x), x)');
   if (!gradEnabled()) return tidy(() => body(...inputs));
   const frame = new Frame(body as (...inputs: readonly unknown[]) => unknown, inputs);
   return frame.run(() => tidy(() => body(...inputs)));

@@ -2,6 +2,7 @@ import { expectSync } from '../options/expect-arguments.ts';
 
 let enabled = true;
 
+/** Returns whether ops are recorded for `backward()`; not inside `noGrad`. */
 export function gradEnabled(): boolean {
   return enabled;
 }

@@ -16,7 +16,9 @@ export interface ImageBatch {
 }
 
 export interface ImageDatasetOptions {
+  /** Rows of an image, in pixels. */
   readonly height: number;
+  /** Columns of an image, in pixels. */
   readonly width: number;
   /** Mean and standard deviation of the pixels in [0, 1]; images are normalized to 0 and 1. */
   readonly mean: number;

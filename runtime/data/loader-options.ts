@@ -10,6 +10,7 @@ import type { WorkerSource } from './worker-messages.ts';
 export interface DataLoaderOptions {
   /** 1 by default, as in PyTorch. */
   readonly batchSize?: number;
+  /** Whether each loop has a new order; false by default. */
   readonly shuffle?: boolean;
   /** Seed of the order; by default the library's `seed`. */
   readonly seed?: number;

@@ -1,5 +1,5 @@
 import { DeviceError } from '../errors/errors.ts';
-import { expectFunction } from '../options/expect-arguments.ts';
+import { expectSync } from '../options/expect-arguments.ts';
 import { shown } from '../options/expect-options.ts';
 import type { Device } from './device.ts';
 
@@ -64,6 +64,7 @@ export function deviceNamed(name: string): Device {
   });
 }
 
+/** Sets the device that new tensors are created on. Throws DeviceError for an unknown name. */
 export function setDevice(device: Device | string): void {
   current = deviceOf(device);
 }
@@ -76,7 +77,7 @@ export function setDevice(device: Device | string): void {
  * that is not a device.
  */
 export function deviceGuard<T>(device: Device | string | null, body: () => T): T {
-  expectFunction('deviceGuard', body);
+  expectSync('deviceGuard', body, "deviceGuard('cpu', () => model.forward(x))");
   const outer = { current, guarding, unguarded };
   if (guarding === null) unguarded = current;
   const next = device === null ? null : deviceOf(device);

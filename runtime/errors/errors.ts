@@ -18,12 +18,12 @@ export interface ErrorFacts {
  */
 export class TostaticError extends Error {
   override readonly name: string = 'TostaticError';
-  readonly given: string;
-  readonly expected: string;
-  readonly remedy: string;
-  readonly at: UserPosition | undefined;
+  declare readonly given: string;
+  declare readonly expected: string;
+  declare readonly remedy: string;
+  declare readonly at: UserPosition | undefined;
   /** The path of the `nn.Sequential` layer that threw, such as `2` or `0.2`; undefined outside of one. */
-  layer: string | undefined;
+  declare layer: string | undefined;
 
   constructor(facts: ErrorFacts) {
     const at = facts.at ?? userPosition();
@@ -37,10 +37,10 @@ export class TostaticError extends Error {
       ].join('\n'),
       facts.cause === undefined ? undefined : { cause: facts.cause },
     );
-    this.given = facts.given;
-    this.expected = facts.expected;
-    this.remedy = facts.remedy;
-    this.at = at;
+    // Not enumerable: Node prints enumerable properties below the message, which has these facts already.
+    const { given, expected, remedy } = facts;
+    for (const [key, value] of Object.entries({ given, expected, remedy, at, layer: undefined }))
+      Object.defineProperty(this, key, { value, writable: true, configurable: true });
   }
 
   /** Adds the layer that threw to the message; each enclosing module prepends its own name. */

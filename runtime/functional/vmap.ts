@@ -1,6 +1,7 @@
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { stack } from '../ops/movement/joining.ts';
 import { select } from '../ops/movement/movement.ts';
+import { expectTensorList } from '../ops/record/expect-tensors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
 import { anyInteger, arrayOf, callback, either, orNull } from '../options/option-kinds.ts';
@@ -71,6 +72,7 @@ export function vmap<A extends readonly unknown[], R extends Tensor | readonly T
       );
       const first = results[0]!;
       if (isTensor(first)) return stack(results as unknown as Tensor[], outDims) as Mapped<R>;
+      expectTensorList('vmap', first as readonly Tensor[]);
       return (first as readonly Tensor[]).map((_, which) =>
         stack(
           results.map((own) => (own as readonly Tensor[])[which]!),

@@ -4,7 +4,7 @@
  */
 
 import type { UserPosition } from '../errors/position.ts';
-import { expectFunction } from '../options/expect-arguments.ts';
+import { expectSync } from '../options/expect-arguments.ts';
 
 export type MemoryEvent =
   | {
@@ -84,7 +84,7 @@ export const events = new EventStream();
 
 /** Runs `body` and returns its result and all events. */
 export function recordEvents<T>(body: () => T): { result: T; events: MemoryEvent[] } {
-  expectFunction('memory.record', body);
+  expectSync('memory.record', body);
   const recorded: MemoryEvent[] = [];
   const unsubscribe = events.subscribe((event) => recorded.push(event));
   try {

@@ -1,3 +1,4 @@
+import { absentProperty } from '../errors/absent-names.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectArguments, shown } from '../options/expect-options.ts';
@@ -21,13 +22,22 @@ function expectLayer(layer: unknown, at: number): void {
     expected: 'modules with forward()',
     remedy: Array.isArray(layer)
       ? 'pass the layers one by one: new nn.Sequential(...layers)'
-      : 'wrap a function in a module: class Relu extends nn.Module { forward(x) { return x.relu(); } }',
+      : isClass(layer)
+        ? 'construct it: new nn.ReLU()'
+        : 'wrap a function in a module: class Relu extends nn.Module { forward(x) { return x.relu(); } }',
   });
 }
 
+const isClass = (given: unknown): boolean =>
+  typeof given === 'function' && (given.prototype as unknown) instanceof Module;
+
+/** `list[0]` would be undefined, as JavaScript has no operator for it. */
+const noElement = (owner: string): never =>
+  absentProperty(owner, '0', 'list.at(0) is the first one; for (const layer of list) visits all');
+
 /** Runs its layers in order; they are named by position. */
 export class Sequential extends Module {
-  readonly layers: readonly Layer[];
+  readonly layers: Layer[];
 
   constructor(...layers: Layer[]) {
     super();
@@ -39,9 +49,19 @@ export class Sequential extends Module {
     return this.layers.length;
   }
 
+  get 0(): never {
+    return noElement('Sequential');
+  }
+
   /** Returns the layer at an index, counted from the end if negative. */
   at(index: number): Layer | undefined {
     return this.layers.at(index);
+  }
+
+  append(layer: Layer): this {
+    expectLayer(layer, this.length);
+    this.layers.push(layer);
+    return this;
   }
 
   [Symbol.iterator](): Iterator<Layer> {
@@ -93,6 +113,10 @@ export class ModuleList<M extends Module = Module> extends Module {
 
   get length(): number {
     return this.items.length;
+  }
+
+  get 0(): never {
+    return noElement('ModuleList');
   }
 
   /** Returns the module at an index, counted from the end if negative. */
@@ -197,6 +221,10 @@ export class ParameterList extends Module {
 
   get length(): number {
     return this.items.length;
+  }
+
+  get 0(): never {
+    return noElement('ParameterList');
   }
 
   /** Returns the parameter at an index, counted from the end if negative. */

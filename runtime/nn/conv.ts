@@ -131,6 +131,7 @@ abstract class PaddedConvolution<K extends number | readonly number[]> extends M
     const { bias = true, paddingMode = 'zeros', ...rest } = own;
     const options: ConvOptions<K> = rest;
     if (options.padding === 'same') expectNoStride(`nn.${name}`, options.stride ?? 1);
+    expectGroups(name, [inChannels, outChannels], options.groups);
     const shape = [outChannels, inChannels / (options.groups ?? 1), ...sizes] as const;
     const made = weights(shape, outChannels, bias);
     this.weight = made.weight;
@@ -214,6 +215,7 @@ abstract class TransposedConvolution<K extends number | readonly number[]> exten
     const kinds = { ...convTransposeKinds(dims), ...layerKinds };
     const [sizes, own] = kernelAndOptions(name, kernel, given, kinds, dims);
     const { bias = true, ...options } = own;
+    expectGroups(name, [inChannels, outChannels], options.groups);
     const shape = [inChannels, outChannels / (options.groups ?? 1), ...sizes] as const;
     const made = weights(shape, outChannels, bias);
     this.weight = made.weight;
@@ -268,4 +270,14 @@ export class ConvTranspose3d extends TransposedConvolution<number | Triple> {
   override forward(input: Tensor): Tensor {
     return convTranspose3d(input, this.weight, this.bias, this.options);
   }
+}
+
+function expectGroups(name: string, channels: readonly number[], groups = 1): void {
+  if (channels.every((own) => own % groups === 0)) return;
+  throw new ArgumentError({
+    what: `${name}: the channels can't be divided among the groups`,
+    given: `${channels.join(' and ')} channels, ${groups} groups`,
+    expected: 'numbers of channels that are multiples of the groups',
+    remedy: 'change one of them',
+  });
 }

@@ -36,7 +36,7 @@ export class Dropout extends Module {
 
   /** Whether dropout may zero elements. */
   protected get active(): boolean {
-    return this.training && this.p > 0;
+    return this.training && this.p !== 0;
   }
 }
 

@@ -10,7 +10,7 @@ import { clamp } from '../ops/pointwise/pointwise.ts';
 import { erfinv } from '../ops/pointwise/special.ts';
 import { rand, randn } from '../ops/random/drawn.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
-import { expectNumber } from '../ops/record/positional.ts';
+import { expectNumber, expectWithin } from '../ops/record/positional.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, oneOf } from '../options/option-kinds.ts';
 import { sizeOf } from '../spec/shape.ts';
@@ -43,22 +43,28 @@ function expectGiven(use: string, target: Tensor, given: Readonly<Record<string,
   for (const name in given) expectNumber(use, name, given[name]);
 }
 
+/** Fills with one number. */
 export function constant_(target: Tensor, value: number): Tensor {
   noGrad(() => void fill_(target, value));
   return target;
 }
 
+/** Fills with 0. */
 export const zeros_ = (target: Tensor): Tensor => constant_(target, 0);
+/** Fills with 1. */
 export const ones_ = (target: Tensor): Tensor => constant_(target, 1);
 
 /** Fills with uniform numbers in [low, high). */
 export function uniform_(target: Tensor, low = 0, high = 1): Tensor {
   expectGiven('uniform_', target, { low, high });
+  expectWithin('uniform_', 'high', high, low);
   return overwritten(target, () => add_(mul_(rand(target.shape), high - low), low));
 }
 
+/** Fills with normal numbers. */
 export function normal_(target: Tensor, mean = 0, std = 1): Tensor {
   expectGiven('normal_', target, { mean, std });
+  expectWithin('normal_', 'std', std);
   return overwritten(target, () => add_(mul_(randn(target.shape), std), mean));
 }
 
@@ -89,6 +95,7 @@ export function xavierUniform_(target: Tensor, gain = 1): Tensor {
   return uniform_(target, -bound, bound);
 }
 
+/** Glorot and Bengio: normal, variance gain² · 2 / (fanIn + fanOut). */
 export function xavierNormal_(target: Tensor, gain = 1): Tensor {
   expectGiven('xavierNormal_', target, { gain });
   const { fanIn, fanOut } = fans('xavierNormal_', target);
@@ -125,6 +132,7 @@ export function kaimingUniform_(target: Tensor, options: KaimingOptions = {}): T
   return uniform_(target, -bound, bound);
 }
 
+/** He et al.: normal, variance gain² / fan. */
 export function kaimingNormal_(target: Tensor, options: KaimingOptions = {}): Tensor {
   return normal_(target, 0, kaimingStd('kaimingNormal_', target, options));
 }

@@ -279,6 +279,7 @@ export class LayerNorm extends Module {
 export interface RMSNormOptions {
   /** By default the machine epsilon: of float64 for float64 inputs, else of float32. */
   readonly eps?: number | null;
+  /** Whether the layer has a weight; true by default. */
   readonly elementwiseAffine?: boolean;
 }
 

@@ -24,36 +24,42 @@ abstract class Pad extends Module {
   }
 }
 
+/** Pads the last dimension with `value`. */
 export class ConstantPad1d extends Pad {
   constructor(padding: PadAmounts, value: number) {
     super(1, padding, 'constant', value);
   }
 }
 
+/** Pads the last two dimensions with `value`. */
 export class ConstantPad2d extends Pad {
   constructor(padding: PadAmounts, value: number) {
     super(2, padding, 'constant', value);
   }
 }
 
+/** Pads the last three dimensions with `value`. */
 export class ConstantPad3d extends Pad {
   constructor(padding: PadAmounts, value: number) {
     super(3, padding, 'constant', value);
   }
 }
 
+/** Pads the last dimension with zeros. */
 export class ZeroPad1d extends ConstantPad1d {
   constructor(padding: PadAmounts) {
     super(padding, 0);
   }
 }
 
+/** Pads the last two dimensions with zeros. */
 export class ZeroPad2d extends ConstantPad2d {
   constructor(padding: PadAmounts) {
     super(padding, 0);
   }
 }
 
+/** Pads the last three dimensions with zeros. */
 export class ZeroPad3d extends ConstantPad3d {
   constructor(padding: PadAmounts) {
     super(padding, 0);
@@ -67,12 +73,14 @@ export class ReflectionPad1d extends Pad {
   }
 }
 
+/** Reflects the last two dimensions at their outermost elements. */
 export class ReflectionPad2d extends Pad {
   constructor(padding: PadAmounts) {
     super(2, padding, 'reflect');
   }
 }
 
+/** Reflects the last three dimensions at their outermost elements. */
 export class ReflectionPad3d extends Pad {
   constructor(padding: PadAmounts) {
     super(3, padding, 'reflect');
@@ -86,12 +94,14 @@ export class ReplicationPad1d extends Pad {
   }
 }
 
+/** Repeats the outermost elements of the last two dimensions. */
 export class ReplicationPad2d extends Pad {
   constructor(padding: PadAmounts) {
     super(2, padding, 'replicate');
   }
 }
 
+/** Repeats the outermost elements of the last three dimensions. */
 export class ReplicationPad3d extends Pad {
   constructor(padding: PadAmounts) {
     super(3, padding, 'replicate');
@@ -105,12 +115,14 @@ export class CircularPad1d extends Pad {
   }
 }
 
+/** Continues the last two dimensions with the elements of their other ends. */
 export class CircularPad2d extends Pad {
   constructor(padding: PadAmounts) {
     super(2, padding, 'circular');
   }
 }
 
+/** Continues the last three dimensions with the elements of their other ends. */
 export class CircularPad3d extends Pad {
   constructor(padding: PadAmounts) {
     super(3, padding, 'circular');

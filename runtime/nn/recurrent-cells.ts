@@ -110,6 +110,7 @@ export function expectState(name: string, given: readonly Tensor[], size: number
 export const cellKinds: OptionKinds<CellOptions> = { bias: flag };
 
 export interface RNNCellOptions extends CellOptions {
+  /** The activation, `'tanh'` by default. */
   readonly nonlinearity?: 'tanh' | 'relu';
 }
 

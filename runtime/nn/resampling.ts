@@ -42,6 +42,7 @@ export class Upsample extends Module {
   }
 }
 
+/** Upsampling of [n, c, h, w] that repeats the nearest pixel. */
 export class UpsamplingNearest2d extends Upsample {
   constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>) {
     super({ ...options, mode: 'nearest' });

@@ -11,6 +11,7 @@ import {
   threshold,
 } from '../ops/pointwise/thresholds.ts';
 import { randLike } from '../ops/random/random.ts';
+import { wrongValue } from '../options/expect-options.ts';
 import { anyInteger, anyNumber } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -107,6 +108,7 @@ export class RReLU extends Module {
     super();
     const kinds = { lower: anyNumber, upper: anyNumber };
     const { lower = 1 / 8, upper = 1 / 3 } = argumentsOf('RReLU', kinds, first, second);
+    if (!(lower <= upper)) throw wrongValue('RReLU', 'upper', upper, `a number, ${lower} or more`);
     this.lower = lower;
     this.upper = upper;
   }

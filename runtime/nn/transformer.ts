@@ -30,6 +30,7 @@ export interface TransformerLayerOptions {
   readonly dropout?: number;
   /** `relu` by default. */
   readonly activation?: 'relu' | 'gelu' | ((x: Tensor) => Tensor);
+  /** Added to the variances of the norms, 1e-5 by default. */
   readonly layerNormEps?: number;
   /** [batch, steps, features] instead of [steps, batch, features]. */
   readonly batchFirst?: boolean;

@@ -146,7 +146,9 @@ function linear(from: number, to: number, part: number): number {
 }
 
 export interface CyclicLROptions extends MomentumCycle {
+  /** The lowest rate. */
   readonly baseLr: number | readonly number[];
+  /** The highest rate. */
   readonly maxLr: number | readonly number[];
   /** The number of steps in the rising half; 2000 by default. */
   readonly stepSizeUp?: number;

@@ -1,6 +1,6 @@
 /** Option kinds shared by optimizers. */
 
-import type { OptionKinds } from '../options/expect-options.ts';
+import { type OptionKinds, wrongValue } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, flag } from '../options/option-kinds.ts';
 import type { AdamGroup, MomentGroup } from './adam.ts';
 import type { Rates } from './optimizer.ts';
@@ -52,3 +52,12 @@ export function decayingMomentsOf(
 ): Rates & AdamGroup {
   return { ...momentsOf(options, lr), decoupledWeightDecay: options.decoupledWeightDecay ?? false };
 }
+
+/** Throws ArgumentError for a rate that was assigned as something other than a number. */
+export function expectRates({ lr, weightDecay }: Rates): void {
+  if (typeof lr !== 'number') throw notANumber('lr', lr);
+  if (typeof weightDecay !== 'number') throw notANumber('weightDecay', weightDecay);
+}
+
+const notANumber = (name: string, value: unknown) =>
+  wrongValue('optimizer', `${name} of a parameter group`, value, 'a number');

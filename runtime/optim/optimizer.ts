@@ -3,12 +3,15 @@ import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { full } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
-import { isAsync, noParameters } from '../options/expect-arguments.ts';
+import { expectFunction, noParameters } from '../options/expect-arguments.ts';
 import { shown, unknownOption } from '../options/expect-options.ts';
+import { isAsync } from '../options/is-async.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { OptimizerNames } from './absent-names.ts';
+import { expectRates } from './optimizer-options.ts';
 import { type GroupState, loadState, type OptimizerState } from './optimizer-state.ts';
+import { optimizerText } from './optimizer-text.ts';
 
 /** The dtype and shape of a parameter's state. */
 export type StateSpec = Pick<Tensor, 'dtype' | 'shape'>;
@@ -170,6 +173,7 @@ export abstract class Optimizer<
     this.stepsTaken++;
     let index = 0;
     for (const group of this.groups) {
+      expectRates(group);
       const factors = this.factors(group, this.stepsTaken);
       for (const target of group.parameters) this.stepOne(target, group, index++, factors);
     }
@@ -257,6 +261,16 @@ export abstract class Optimizer<
     this.complete = Math.max(...this.missed) === 0;
   }
 
+  /** Returns the groups, one per line: the number of their parameters, and their options. */
+  override toString(): string {
+    return optimizerText(this);
+  }
+
+  /** Lets `console.log(optimizer)` print the groups in Node. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return optimizerText(this);
+  }
+
   /** Frees the state, not the parameters. */
   dispose(): void {
     for (const tensors of this.stateByName.values()) for (const tensor of tensors) tensor.dispose();
@@ -269,6 +283,7 @@ export abstract class Optimizer<
 
 /** Calls a closure that computes gradients. It must not be async, or the gradients would come after the step. */
 export function lossOf<L>(closure: () => L): L {
+  expectFunction('Optimizer.step', closure);
   if (!isAsync(closure)) {
     const loss = enableGrad(closure);
     if (!(loss instanceof Promise)) return loss;

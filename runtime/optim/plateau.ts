@@ -29,6 +29,7 @@ export interface ReduceLROnPlateauOptions {
   readonly thresholdMode?: 'rel' | 'abs';
   /** Epochs to wait after a reduction; 0 by default. */
   readonly cooldown?: number;
+  /** No rate is reduced below this one; 0 by default. */
   readonly minLr?: number | readonly number[];
   /** Smaller reductions are skipped; 1e-8 by default. */
   readonly eps?: number;

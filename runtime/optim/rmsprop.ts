@@ -25,6 +25,7 @@ export interface RMSpropOptions extends Partial<Rates> {
   readonly alpha?: number;
   /** 1e-8 by default. */
   readonly eps?: number;
+  /** 0 by default: no velocity is kept until a group has a momentum. */
   readonly momentum?: number;
   /** Divides by the variance: the squared average gradient is subtracted. */
   readonly centered?: boolean;

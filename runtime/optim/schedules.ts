@@ -142,6 +142,7 @@ export class ExponentialLR extends LRScheduler {
 export interface LinearLROptions {
   /** 1/3 by default. */
   readonly startFactor?: number;
+  /** The factor from `totalIters` epochs on, 1 by default. */
   readonly endFactor?: number;
   /** Epochs until the end factor is reached; 5 by default. */
   readonly totalIters?: number;

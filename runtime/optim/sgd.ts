@@ -20,6 +20,7 @@ interface SGDGroup extends MomentumGroup {
 }
 
 export interface SGDOptions extends Partial<Rates> {
+  /** The learning rate. */
   readonly lr: number;
   /** 0 by default; velocities exist only once a group has a momentum. */
   readonly momentum?: number;

@@ -3,6 +3,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { isNumber } from '../ops/numbers/symbolic-number.ts';
 import { shown } from './expect-options.ts';
+import { isAsync } from './is-async.ts';
 
 /** Throws ArgumentError unless the value is a function. `owner` is the user-visible name of the callee. */
 export function expectFunction(owner: string, given: unknown): void {
@@ -17,25 +18,23 @@ export function expectFunction(owner: string, given: unknown): void {
 
 /**
  * Throws ArgumentError unless the value is a function that is not async: the effect of `owner` would end at its first
- * `await`.
+ * `await`. `call` is the call of `owner` that the hint shows.
  */
-export function expectSync(owner: string, given: unknown): void {
+export function expectSync(owner: string, given: unknown, call?: string): void {
   expectFunction(owner, given);
-  if (isAsync(given)) throw asyncGiven(owner);
+  if (isAsync(given)) throw asyncGiven(owner, call);
 }
 
-/** Whether the value is a function that was written with `async`. */
-export const isAsync = (given: unknown): boolean =>
-  (given as { readonly [Symbol.toStringTag]?: string } | null)?.[Symbol.toStringTag] ===
-  'AsyncFunction';
-
 /** Returns the error for a function that continues after its call has returned. */
-export function asyncGiven(owner: string): ArgumentError {
+export function asyncGiven(
+  owner: string,
+  call = `${owner}(() => model.forward(x))`,
+): ArgumentError {
   return new ArgumentError({
     what: `${owner}: the function is async`,
     given: 'a function that continues after its first await',
     expected: 'a function whose work is done when it returns',
-    remedy: `call ${owner} between the awaits: const y = ${owner}(() => model.forward(x)); await y.item()`,
+    remedy: `call ${owner} between the awaits: const y = ${call}; await y.item()`,
   });
 }
 

@@ -1,6 +1,7 @@
 /** Validates option objects at run time, for untyped JavaScript: names, types and ranges. */
 
 import { ArgumentError } from '../errors/errors.ts';
+import { isAsync } from './is-async.ts';
 import { isTensor } from './is-tensor.ts';
 import { nearestName } from './nearest-name.ts';
 import type { OptionKind } from './option-kinds.ts';
@@ -121,10 +122,15 @@ export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`;
   if (typeof value === 'bigint') return `${value}n`;
   if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`;
-  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'function') return isAsync(value) ? 'an async function' : 'a function';
   if (typeof value !== 'object' || value === null) return String(value);
   const type: unknown = value.constructor;
-  if (typeof type === 'function' && type !== Object) return `a ${type.name}`;
+  if (typeof type === 'function' && type !== Object) return withArticle(type.name);
   const keys = Object.keys(value).join(', ');
   return keys ? `{ ${keys} }` : 'an object';
 }
+
+/** Letters that are spelled out begin with a vowel too: an LSTM, an SGD. */
+const vowel = /^([AEIO]|Un|Up|[FHLMNRSX][A-Z])/;
+
+const withArticle = (name: string): string => `${vowel.test(name) ? 'an' : 'a'} ${name}`;

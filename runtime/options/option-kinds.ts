@@ -3,6 +3,7 @@
 import { equals, isInteger } from '../ops/numbers/number-arithmetic.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import { isNumber } from '../ops/numbers/symbolic-number.ts';
+import { isAsync } from './is-async.ts';
 import { isTensor } from './is-tensor.ts';
 
 export interface OptionKind {
@@ -102,9 +103,10 @@ export const withLength: OptionKind = {
   accepts: (value) => Number.isInteger(lengthOf(value)),
 };
 
+/** A function whose work is done when it returns. */
 export const callback: OptionKind = {
-  expected: 'a function',
-  accepts: (value) => typeof value === 'function',
+  expected: 'a function that is not async',
+  accepts: (value) => typeof value === 'function' && !isAsync(value),
 };
 
 /** One of the given strings, numbers or flags. */

@@ -2,12 +2,14 @@
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { anObject, count, flag, iterable, text } from '../options/option-kinds.ts';
+import { isTensor } from '../options/is-tensor.ts';
+import { anObject, count, flag, iterable, text, that } from '../options/option-kinds.ts';
 
 /** One curve, or several by name; values are at steps 0, 1, 2, …. NaN and infinite values leave gaps. */
 export type Curves = readonly number[] | Readonly<Record<string, readonly number[]>>;
 
 export interface PlotOptions {
+  /** A line above the plot. */
   readonly title?: string;
   /** The width of the plot area in characters, 60 by default. */
   readonly width?: number;
@@ -29,8 +31,13 @@ interface Curve {
   readonly values: readonly number[];
 }
 
+const someCurves = that(
+  'an array of numbers, or an object of such arrays',
+  (own) => anObject.accepts(own) && !isTensor(own),
+);
+
 function curvesOf(curves: Curves, log: boolean): Curve[] {
-  expectArguments('plot', { curves }, { curves: anObject });
+  expectArguments('plot', { curves }, { curves: someCurves });
   const entries: [string, readonly number[]][] = Array.isArray(curves)
     ? [['', curves as readonly number[]]]
     : Object.entries(curves as Readonly<Record<string, readonly number[]>>);

@@ -9,6 +9,8 @@ export const absentMethods = {
   arraySync: 'x.tolist() gives nested arrays, x.dataSync() a typed array',
   print: 'console.log(x.toString()) prints the values',
   type: "x.dtype is the dtype, and x.to('float32') casts",
+  astype: "x.to('float32') casts",
+  asType: "x.to('float32') casts",
   short: 'integers are int32 and uint8: x.int() or x.byte()',
   char: 'integers are int32 and uint8: x.int() or x.byte()',
   bitwiseAnd: 'it is a function: bitwiseAnd(x, y), and x.logicalAnd(y) of boolean tensors',

@@ -253,6 +253,6 @@ for (const name of ['isLeaf', 'isContiguous']) {
   defineUnassignable(Tensor.prototype, snakeCase(name), remedy);
 }
 // JavaScript code that indexes a tensor reads 0 first; TypeScript rejects any index.
-defineUnassignable(Tensor.prototype, '0', 'x.index(0) is the row 0, x.index([0, 1]) the element');
+defineUnassignable(Tensor.prototype, '0', 'x.index(0) is the row 0, x.index(0, 1) the element');
 // In PyTorch `w.data = x` replaces the elements; here it would only hide the method.
 Object.defineProperty(Tensor.prototype, 'data', { writable: false });

@@ -7,6 +7,7 @@ import { sameShape } from '../spec/shape.ts';
 import { numbersOf } from '../spec/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
+/** Resolves with the elements in row-major order, as a typed array of the dtype. */
 export async function data(x: Tensor): Promise<TypedArray> {
   // Issued now and awaited later, so that the user's later writes don't affect it.
   const read = x.device.download(x, withHolder(x, 'data'));

@@ -13,6 +13,7 @@ import {
   oneHot,
   ones,
   optim,
+  slice,
   smoothL1Loss,
   Tensor,
   tensor,
@@ -107,7 +108,7 @@ const mistakes: Readonly<Record<string, readonly [attempt: () => unknown, says: 
   ],
   // Indices.
   'x[0]': [() => x[0], /no property 0\n[\s\S]*x\.index\(0\)/],
-  'x[0][1]': [() => x[0][1], /x\.index\(\[0, 1\]\)/],
+  'x[0][1]': [() => x[0][1], /x\.index\(0, 1\)/],
   'x[0] = 1': [
     () => {
       x[0] = 1;
@@ -213,6 +214,20 @@ describe.each(Object.entries(mistakes))('%s', (_name, [attempt, says]) => {
       for (let i = 0; i < 2; i++) expect(withoutPlace(thrownBy(captured))).toBe(eager);
     }
   });
+});
+
+it('what errors say about indices can be run', () => {
+  const y = tensor([
+    [1, 2],
+    [3, 4],
+  ]);
+  for (const attempt of [() => (y as Any)[0], () => (y as Any).index('a')]) {
+    const remedy = thrownBy(attempt)!.message.split('remedy:')[1]!;
+    const calls = remedy.match(/x\.index\((\w+\(.*?\)|[^()])*\)/g)!;
+    for (const code of calls) new Function('x', 'slice', `return ${code}`)(y, slice);
+    expect(calls.length).toBeGreaterThan(0);
+  }
+  expect(y.index(0, 1).itemSync()).toBe(2);
 });
 
 it('every method in camel case names itself in the other case', () => {

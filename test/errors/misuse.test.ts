@@ -1,8 +1,10 @@
 /** What someone writes who doesn't know the API yet: each is an error of the library that says what was meant. */
 
+import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
 import {
   ArgumentError,
+  checkpoint,
   customFunction,
   DTypeError,
   data,
@@ -10,19 +12,24 @@ import {
   einsum,
   enableGrad,
   full,
+  huberLoss,
   nn,
   noGrad,
   normal,
   ones,
   optim,
+  plot,
   profiler,
   randint,
   randperm,
   relu,
   seed,
+  smoothL1Loss,
   type Tensor,
+  tensor,
   tidy,
   toStatic,
+  vmap,
 } from '../../src/index.ts';
 
 const linear = new nn.Linear(3, 4);
@@ -89,8 +96,8 @@ const misuses: Readonly<Record<string, readonly [call: () => unknown, message: R
     /^LambdaLR: factor has a wrong value\n.*undefined/,
   ],
   'an asynchronous factor': [
-    () => new Optimizers.MultiplicativeLR(sgd(), async () => 1).step(),
-    /^MultiplicativeLR: factor/,
+    () => new Optimizers.MultiplicativeLR(sgd(), async () => 1),
+    /^MultiplicativeLR: lrLambda[\s\S]*an async function/,
   ],
   'a custom function without a result': [
     () => customFunction({ forward: (() => {}) as Any, backward: () => null })(ones([1])),
@@ -170,6 +177,96 @@ const misuses: Readonly<Record<string, readonly [call: () => unknown, message: R
     () => toStatic((x: Tensor) => x, { check: '3' as Any }),
     /toStatic: check is not a number of runs\n.*'3'/,
   ],
+  'a module that waits, with other tensors': [
+    () => {
+      class Waits extends nn.Module {
+        readonly linear = new nn.Linear(2, 2);
+        override async forward(x: Tensor): Promise<Tensor> {
+          return this.linear.forward(x);
+        }
+      }
+      nn.functionalCall(new Waits(), { 'linear.weight': ones([2, 2]) }, [ones([1, 2])]);
+    },
+    /functionalCall: the function is async/,
+  ],
+  'a function of several results that is none': [
+    () => call(call(vmap, () => 1) as Any, ones([2])),
+    /vmap: not a list of tensors/,
+  ],
+  'a probability above 1': [
+    () => ones([2]).bernoulli_(2),
+    /probability is not a number from 0 to 1/,
+  ],
+  'a negative deviation': [() => ones([2]).normal_(0, -1), /deviation is not a number, 0 or more/],
+  'a negative deviation of new numbers': [() => normal(0, -1, [2]), /normal: deviation/],
+  'a rate of 0': [() => ones([2]).exponential_(0), /rate is not a number above 0/],
+  'a deviation of 0': [() => ones([2]).logNormal_(0, 0), /deviation is not a number above 0/],
+  'a negative scale': [() => ones([2]).cauchy_(0, -1), /scale is not a number above 0/],
+  'bounds in the wrong order': [() => ones([2]).uniform_(1, 0), /high is not a number, 1 or more/],
+  'bounds of an initializer in the wrong order': [
+    () => nn.init.uniform_(ones([2]), 1, 0),
+    /uniform_: high is not a number, 1 or more/,
+  ],
+  'a negative deviation of an initializer': [
+    () => nn.init.normal_(ones([2]), 0, -1),
+    /normal_: std is not a number, 0 or more/,
+  ],
+  'slopes in the wrong order': [() => new nn.RReLU(0.5, 0.1), /RReLU: upper has a wrong value/],
+  'a negative delta': [() => huberLoss(ones([2]), ones([2]), { delta: -1 }), /delta = -1/],
+  'a negative beta': [() => smoothL1Loss(ones([2]), ones([2]), { beta: -1 }), /beta = -1/],
+  'a probability that is assigned as text': [
+    () => {
+      const layer = new nn.Dropout(0.5) as Any;
+      layer.p = 'a';
+      layer.forward(ones([2]));
+    },
+    /dropout: p is not a number/,
+  ],
+  'a rate that is assigned and missing': [
+    () => {
+      const optimizer = sgd();
+      optimizer.groups[0]!.lr = ({} as Any).lr;
+      optimizer.step();
+    },
+    /lr of a parameter group has a wrong value[\s\S]*undefined/,
+  ],
+  'a decay that is assigned as text': [
+    () => {
+      const optimizer = new optim.AdamW(linear.parameters(), { lr: 0.1 });
+      (optimizer.groups[0] as Any).weightDecay = '0.1';
+      optimizer.step();
+    },
+    /weightDecay of a parameter group has a wrong value[\s\S]*'0\.1'/,
+  ],
+  'a class in place of a layer': [
+    () => new Layers.Sequential(nn.ReLU),
+    /not a layer[\s\S]*construct it: new nn\.ReLU\(\)/,
+  ],
+  'the first of a list': [() => (new nn.ModuleList([linear]) as Any)[0], /list\.at\(0\)/],
+  'the first of a sequence': [() => (new nn.Sequential(linear) as Any)[0], /list\.at\(0\)/],
+  'channels that groups do not divide': [
+    () => new nn.Conv2d(3, 4, 3, { groups: 2 }),
+    /Conv2d: the channels can't be divided among the groups\n.*3 and 4 channels, 2 groups/,
+  ],
+  'transposed channels that groups do not divide': [
+    () => new nn.ConvTranspose2d(4, 3, 3, { groups: 2 }),
+    /ConvTranspose2d: the channels can't be divided/,
+  ],
+  'a loss for a step': [
+    () => call(() => sgd().step(ones([]) as Any)),
+    /Optimizer\.step[\s\S]*a Tensor/,
+  ],
+  'a tensor to plot': [
+    () => plot(ones([3]) as Any),
+    /plot: curves has a wrong value[\s\S]*a Tensor/,
+  ],
+  'a promise of data': [() => tensor(Promise.resolve([1]) as Any), /a Promise[\s\S]*await it/],
+  'bytes without a type': [() => tensor(new ArrayBuffer(8) as Any), /an ArrayBuffer in the data/],
+  'a view without a type': [
+    () => tensor(new DataView(new ArrayBuffer(8)) as Any),
+    /a DataView in the data/,
+  ],
+  'a method of NumPy': [() => (ones([2]) as Any).astype('int32'), /x\.to\('float32'\) casts/],
   'a method of TensorFlow.js': [() => (ones([2]) as Any).arraySync(), /x\.tolist\(\)/],
 };
 
@@ -178,9 +275,17 @@ it('a name like that of a dtype is an error of dtypes', () => {
   expect(() => linear.to('float')).toThrow(DTypeError);
 });
 
-it.each([noGrad, enableGrad, tidy])(
-  '$name rejects an async function, which continues outside, captured as eagerly',
-  (scope) => {
+const scopes: Readonly<Record<string, (body: () => unknown) => unknown>> = {
+  noGrad,
+  enableGrad,
+  tidy,
+  deviceGuard: (body) => deviceGuard('cpu', body),
+  checkpoint: (body) => checkpoint(body),
+};
+
+it.each(Object.entries(scopes))(
+  '%s rejects an async function, which continues outside, captured as eagerly',
+  (name, scope) => {
     const waits = async () => {};
     const uses: readonly ((x: Tensor) => unknown)[] = [
       (x) => scope(async () => x.add(1)),
@@ -190,7 +295,7 @@ it.each([noGrad, enableGrad, tidy])(
     for (const use of uses) {
       const captured = toStatic(use);
       for (const run of [use, captured, captured]) {
-        expect(() => run(ones([2]))).toThrow(`${scope.name}: the function is async`);
+        expect(() => run(ones([2]))).toThrow(`${name}: the function is async`);
       }
     }
   },
@@ -199,4 +304,27 @@ it.each([noGrad, enableGrad, tidy])(
 it.each(Object.entries(misuses))('%s', (_name, [attempt, message]) => {
   expect(attempt).toThrow(ArgumentError);
   expect(attempt).toThrow(message);
+});
+
+// Tests of wrong arguments capture the others.
+it.each(Object.entries(misuses).filter(([name]) => / is assigned | waits,/.test(name)))(
+  '%s, captured',
+  (_name, [attempt, message]) => {
+    const captured = toStatic(attempt);
+    for (let i = 0; i < 2; i++) expect(captured).toThrow(message);
+  },
+);
+
+it('an error that nothing catches prints its facts once', () => {
+  try {
+    linear.forward(ones([2, 2]));
+    expect.unreachable();
+  } catch (error) {
+    expect(inspect(error).match(/remedy/g)).toHaveLength(1);
+    expect(error).toMatchObject({
+      given: expect.stringContaining('f32[2,2]'),
+      remedy: expect.stringContaining('new nn.Linear'),
+      layer: undefined,
+    });
+  }
 });

@@ -191,6 +191,35 @@ describe.each(shareOfDay(Object.entries(calls)))('%s with a wrong argument', (_,
   });
 });
 
+/** Take functions that may wait: they return what the function does, or call it later. */
+const mayWait = new Set([
+  ...['toStatic', 'refcounted', 'scopeOf', 'notToStatic', 'cond', 'Module.apply'],
+  ...['profiler.profile', 'profiler.span'],
+  ...['Module.registerForwardPreHook', 'Module.registerForwardHook', '.registerHook'],
+  ...['Module.registerBackwardHook', 'Module.registerFullBackwardHook'],
+]);
+
+it('an async function is rejected wherever its work must be done when it returns', () => {
+  const accepted: string[] = [];
+  let tried = 0;
+  for (const call of Object.values(calls).flat()) {
+    const kinds = tidy(() => argumentsOf(call.text).map((value) => typeof value));
+    if (!kinds.includes('function') || mayWait.has(call.name)) continue;
+    tried++;
+    const args = argumentsOf(call.text).map((value) =>
+      typeof value === 'function' ? async () => value : value,
+    );
+    try {
+      call.run(args);
+      accepted.push(call.name);
+    } catch (error) {
+      if (!(error instanceof TostaticError)) accepted.push(`${call.name}: ${error}`);
+    }
+  }
+  expect(accepted).toEqual([]);
+  expect(tried).toBeGreaterThan(15);
+});
+
 /** Not called by captured code, or with results that are not compared. */
 const notCaptured =
   /^(toStatic|refcounted|scopeOf|notToStatic|ignoreModule|backwardAsync|withMetaReads|progress|tick|appliedTo|profiler\.span)$/;

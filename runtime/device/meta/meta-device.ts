@@ -1,6 +1,6 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
-import { expectFunction } from '../../options/expect-arguments.ts';
+import { expectSync } from '../../options/expect-arguments.ts';
 import { expectArguments } from '../../options/expect-options.ts';
 import { iterable } from '../../options/option-kinds.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
@@ -105,7 +105,7 @@ registerDevice(meta);
  * numbers, but decisions may depend on them. Throws DeviceError if there are too few.
  */
 export function withMetaReads<T>(answers: Iterable<number | boolean>, body: () => T): T {
-  expectFunction('withMetaReads', body);
+  expectSync('withMetaReads', body, 'withMetaReads(reads, () => model.forward(x))');
   expectArguments('withMetaReads', { answers }, { answers: iterable });
   return meta.withReads(answers, body);
 }

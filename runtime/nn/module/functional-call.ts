@@ -1,6 +1,8 @@
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectTensors } from '../../ops/record/expect-tensors.ts';
+import { asyncGiven } from '../../options/expect-arguments.ts';
 import { expectArguments } from '../../options/expect-options.ts';
+import { isAsync } from '../../options/is-async.ts';
 import { anObject, that } from '../../options/option-kinds.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { Module } from './module.ts';
@@ -21,6 +23,8 @@ export function functionalCall(
   args: unknown = [],
 ): ReturnType<Module['forward']> {
   expectArguments('functionalCall', { module, tensors }, kinds);
+  if (isAsync(module.forward))
+    throw asyncGiven('functionalCall', 'functionalCall(model, params, [x])');
   const own = new Map<string, Tensor>([...module.namedParameters(), ...module.namedBuffers()]);
   const others = new Map<Tensor, Tensor>();
   for (const [name, tensor] of Object.entries(tensors)) {

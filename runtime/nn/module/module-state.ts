@@ -38,7 +38,9 @@ export function nameIn(name: string, names: StateNames | undefined): string {
 
 /** Names that only one side has. */
 export interface LoadResult {
+  /** Names of the module that the state lacks. */
   readonly missing: readonly string[];
+  /** Names of the state that the module lacks. */
   readonly unexpected: readonly string[];
 }
 

@@ -52,10 +52,10 @@ function expectItems(op: string, items: readonly IndexItem[]): void {
   throw new ArgumentError({
     what: `${op}: not ${Array.isArray(items) ? 'an index' : 'a list of indices'}`,
     given: Array.isArray(items) ? `${shown(given)} as index ${wrong}` : shown(given),
-    expected: "numbers, slice(start, end), int32 tensors, masks, null and '...', in an array",
+    expected: "numbers, slice(start, end), int32 tensors, masks, null and '...'",
     remedy: Array.isArray(given)
       ? 'an array is a slice [start, end, step]; pass indices of several dimensions one by one: x.index(rows, columns)'
-      : `one index per dimension: x.${op}([0, slice(1, 3)])`,
+      : `one index per dimension: x.${op}(${op === 'index' ? '0, slice(1, 3)' : '[0, slice(1, 3)], value'})`,
   });
 }
 

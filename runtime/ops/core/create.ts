@@ -54,12 +54,15 @@ export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
 
 const names: readonly string[] = ['shape'];
 
+const isTypedArray = (data: unknown): data is TypedArray =>
+  ArrayBuffer.isView(data) && !(data instanceof DataView);
+
 function ofData(given: TensorData, wanted: Shape | undefined, named: DType | null): Tensor {
   const data =
     given instanceof Uint8ClampedArray
       ? new Uint8Array(given.buffer, given.byteOffset, given.length)
       : given;
-  const { values, shape, dtype } = ArrayBuffer.isView(data)
+  const { values, shape, dtype } = isTypedArray(data)
     ? fromTypedArray(data, wanted, named)
     : fromNested(data, wanted, named);
   if (intercepted()) return bind1(literal, [], { shape, dtype, values: Array.from(values) });
@@ -180,10 +183,7 @@ function flattenInto(
       what: 'tensor: not numbers',
       given: `${shown(data)} in the data at depth ${depth}`,
       expected: 'numbers or booleans, nested in arrays of equal length, or a typed array',
-      remedy:
-        (data as unknown) instanceof Tensor
-          ? 'join tensors with stack([a, b]) or cat([a, b])'
-          : 'convert the data to numbers first',
+      remedy: remedyFor(data),
     });
   }
   if (data.length !== shape[depth]) throw ragged(shape, `length ${data.length} at depth ${depth}`);
@@ -193,6 +193,11 @@ function flattenInto(
     if (isInnermost && typeof item === 'number') flat.push(item);
     else flattenInto(item, depth + 1, shape, flat);
   }
+}
+
+function remedyFor(data: unknown): string {
+  if (data instanceof Tensor) return 'join tensors with stack([a, b]) or cat([a, b])';
+  return data instanceof Promise ? 'await it first' : 'convert the data to numbers first';
 }
 
 function ragged(shape: Shape, found: string): ShapeError {

@@ -5,8 +5,10 @@ import {
   anyInteger,
   anyNumber,
   flag,
+  nonNegativeNumber,
   oneOf,
   orNull,
+  positive,
   probability,
   that,
 } from '../../options/option-kinds.ts';
@@ -61,12 +63,12 @@ export const klDivKinds: OptionKinds<KlDivOptions> = {
 
 export const smoothL1Kinds: OptionKinds<LossOptions & { readonly beta?: number }> = {
   ...lossKinds,
-  beta: anyNumber,
+  beta: nonNegativeNumber,
 };
 
 export const huberKinds: OptionKinds<LossOptions & { readonly delta?: number }> = {
   ...lossKinds,
-  delta: anyNumber,
+  delta: positive,
 };
 
 export const poissonKinds: OptionKinds<PoissonNllOptions> = {

@@ -33,6 +33,7 @@ import { expectTargetOf, lossOf } from './loss-of.ts';
 import { aboveMargin } from './regression-losses.ts';
 
 export interface MarginOptions extends LossOptions {
+  /** The distance from which on a pair costs nothing. */
   readonly margin?: number;
 }
 

@@ -9,7 +9,7 @@ import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import type { Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import type { Tensor } from '../../tensor/tensor.ts';
+import { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, neg } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
 import { exp, log, tan } from '../arithmetic/functions.ts';
@@ -23,7 +23,13 @@ import { fullLike } from '../movement/ranges.ts';
 import { difference, isBelow, isInteger, minus } from '../numbers/number-arithmetic.ts';
 import { gt, lt, where } from '../pointwise/comparison.ts';
 import { expectTensors, shapeOf } from '../record/expect-tensors.ts';
-import { expectFlag, expectNumber, expectWhole } from '../record/positional.ts';
+import {
+  expectFlag,
+  expectNumber,
+  expectPositive,
+  expectWhole,
+  expectWithin,
+} from '../record/positional.ts';
 import { argmax } from '../reduce/extremes.ts';
 import { argsort, topk } from '../reduce/order.ts';
 import { rand, randn } from './drawn.ts';
@@ -75,26 +81,32 @@ export function randnLike(x: Tensor, options: CreateOptions = {}): Tensor {
 
 /** Overwrites `x` with uniform numbers in [low, high). One number of the stream per element. */
 export function uniform_(x: Tensor, low = 0, high = 1): Tensor {
+  expectNumber('uniform_', 'low', low);
+  expectWithin('uniform_', 'high', high, low);
   return tidy(() => copy_(x, add(mul(drawnFor('uniform_', x, rand), minus(high, low)), low)));
 }
 
 /** Overwrites `x` with normally distributed numbers. One number of the stream per element. */
 export function normal_(x: Tensor, center = 0, deviation = 1): Tensor {
+  expectWithin('normal_', 'deviation', deviation);
   return tidy(() => copy_(x, add(mul(drawnFor('normal_', x, randn), deviation), center)));
 }
 
 /** Overwrites `x` with exponentially distributed numbers. One number of the stream per element. */
 export function exponential_(x: Tensor, rate = 1): Tensor {
+  expectPositive('exponential_', 'rate', rate);
   return tidy(() => copy_(x, div(neg(log(add(neg(drawnFor('exponential_', x, rand)), 1))), rate)));
 }
 
 /** Overwrites `x` with log-normal numbers. One number of the stream per element. */
 export function logNormal_(x: Tensor, center = 1, deviation = 2): Tensor {
+  expectPositive('logNormal_', 'deviation', deviation);
   return tidy(() => copy_(x, exp(add(mul(drawnFor('logNormal_', x, randn), deviation), center))));
 }
 
 /** Overwrites `x` with Cauchy-distributed numbers. One number of the stream per element. */
 export function cauchy_(x: Tensor, center = 0, scale = 1): Tensor {
+  expectPositive('cauchy_', 'scale', scale);
   return tidy(() => {
     const angle = mul(add(drawnFor('cauchy_', x, rand), -0.5), Math.PI);
     return copy_(x, add(mul(tan(angle), scale), center));
@@ -103,6 +115,8 @@ export function cauchy_(x: Tensor, center = 0, scale = 1): Tensor {
 
 /** Overwrites `x` with 1 with the given probability, else 0. One number of the stream per element. */
 export function bernoulli_(x: Tensor, probability: number | Tensor = 0.5): Tensor {
+  if (!(probability instanceof Tensor))
+    expectWithin('bernoulli_', 'probability', probability, 0, 1);
   return tidy(() => {
     const drawn = deviceGuard(x.device, () => rand(x.shape));
     return copy_(x, cast(lt(drawn, probability), x.dtype));
@@ -127,7 +141,7 @@ export function normal(
   options: CreateOptions = {},
 ): Tensor {
   expectNumber('normal', 'center', center);
-  expectNumber('normal', 'deviation', deviation);
+  expectWithin('normal', 'deviation', deviation);
   checkShape(shape, 'normal');
   return created({ op: 'normal', options, dtype: 'float32' }, (dtype) =>
     tidy(() => add(mul(randn(shape, { dtype }), deviation), center)),

@@ -3,7 +3,7 @@
 import { ArgumentError } from '../../errors/errors.ts';
 import { canBeOptions, expectNames, shown } from '../../options/expect-options.ts';
 import type { Shape } from '../../spec/shape.ts';
-import { isInteger } from '../numbers/number-arithmetic.ts';
+import { isAtMost, isBelow, isInteger } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 
 function misplaced(op: string, name: string, value: unknown, expected: string): ArgumentError {
@@ -20,6 +20,27 @@ function misplaced(op: string, name: string, value: unknown, expected: string): 
 /** Throws ArgumentError for anything but a number. */
 export function expectNumber(op: string, name: string, value: unknown): void {
   if (!isNumber(value)) throw misplaced(op, name, value, 'a number');
+}
+
+/** Throws ArgumentError for anything but a number above 0. */
+export function expectPositive(op: string, name: string, value: number): void {
+  expectNumber(op, name, value);
+  if (!isBelow(0, value)) throw misplaced(op, name, value, 'a number above 0');
+}
+
+/** Throws ArgumentError for anything but a number from `least` on, 0 by default, to `most`. */
+export function expectWithin(
+  op: string,
+  name: string,
+  value: number,
+  least = 0,
+  most?: number,
+): void {
+  expectNumber(op, name, value);
+  if (isAtMost(least, value) && (most === undefined || isAtMost(value, most))) return;
+  const range =
+    most === undefined ? `a number, ${least} or more` : `a number from ${least} to ${most}`;
+  throw misplaced(op, name, value, range);
 }
 
 /** Throws ArgumentError for anything but a whole number. */

@@ -247,6 +247,7 @@ export const methodsOfObjects: Readonly<Record<string, string>> = {
   'Module.registerFullBackwardHook': 'lin, () => {}',
   'Module.train': 'lin, true',
   'Module.to': "lin, 'float64'",
+  'Sequential.append': 'new nn.Sequential(lin), lin',
   'ModuleList.push': 'new nn.ModuleList([lin]), lin',
   'ModuleList.append': 'new nn.ModuleList([lin]), lin',
   'ModuleList.extend': 'new nn.ModuleList([lin]), [lin]',

@@ -15,16 +15,13 @@ import {
   convKinds,
   convTransposeKinds,
 } from '../../../../runtime/ops/convolution/convolution-options.ts';
-import {
-  expectNoStride,
-  expectSizes,
-  isAsync,
-} from '../../../../runtime/options/expect-arguments.ts';
+import { expectNoStride, expectSizes } from '../../../../runtime/options/expect-arguments.ts';
 import {
   expectArguments,
   expectOptions,
   unknownOption,
 } from '../../../../runtime/options/expect-options.ts';
+import { isAsync } from '../../../../runtime/options/is-async.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
 import { seed } from '../../../../runtime/random/seed.ts';
 import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
@@ -64,6 +61,7 @@ import {
   traceExpectOptions,
 } from './option-checks.ts';
 import { traceTensorsIn } from './tensors-in.ts';
+import { tracedAsync } from './traced-async.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -98,6 +96,8 @@ export function guardedBody(
   if (called === span) return body ? { body, guard: undefined } : null;
   if (called !== deviceGuard) return null;
   const guard = place && guardOf(t, place);
+  if (body && tracedAsync(body))
+    throw new GraphBreak('throw', 'deviceGuard() of an async function');
   if (!body || guard === undefined) {
     throw new GraphBreak('framework-call', 'deviceGuard() of a device that is not known');
   }
@@ -119,14 +119,6 @@ function guardOf(t: Tracer, place: Variable): Device | null | undefined {
 /** Returns the grad mode in which `fn` calls its argument; undefined if `fn` isn't such a function. */
 export function scopedMode(fn: Callable): boolean | null | undefined {
   return scoped.get(fn);
-}
-
-/** Returns whether a function was written with `async`. */
-export function tracedAsync(callee: Variable): boolean {
-  const fn = specialized(callee);
-  if (fn.kind === 'bound') return tracedAsync(fn.target);
-  if (fn.kind === 'closure') return fn.code.isAsync && !fn.code.isGenerator;
-  return fn.kind === 'function' && isAsync(fn.value);
 }
 
 /** Traces a function that modules call only to throw an error. */

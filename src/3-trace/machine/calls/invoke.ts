@@ -31,8 +31,9 @@ import {
   enterMadeClosure,
   enterPassed,
 } from './enter-function.ts';
-import { callFramework, guardedBody, scopedMode, tracedAsync } from './framework-calls.ts';
+import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
 import { expectReceiver } from './required-receivers.ts';
+import { tracedAsync } from './traced-async.ts';
 
 /** Returns the result; undefined if a frame was pushed, whose return provides it. */
 export function invoke(t: Tracer, called: Variable, call: Call): Variable | undefined {

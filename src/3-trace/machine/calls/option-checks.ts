@@ -37,6 +37,7 @@ import { isCallable, isPrimitiveVariable } from '../../values/to-primitive.ts';
 import { kindName } from '../../variables/kind-names.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
+import { tracedAsync } from './traced-async.ts';
 
 type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
@@ -181,7 +182,7 @@ function knownValue(t: Tracer, value: Variable): unknown {
   const plain = plainValues(t, [value]);
   if (plain) return plain[0];
   guardSort(t, value);
-  if (isCallable(value)) return () => {};
+  if (isCallable(value)) return tracedAsync(value) ? async () => {} : () => {};
   if (value.kind === 'object') return value.value;
   if (value.kind === 'newObject') return {};
   if (value.kind === 'tensor') return value.actual ?? { holderFor: null };
