@@ -26,6 +26,7 @@ export interface BreakGroup {
 
 /** Statistics of one captured function: plain data that survives a round trip through JSON. */
 export interface CapturedStats {
+  /** Calls of the function. */
   readonly calls: number;
   /** With `compile: 'hot'` or `tostatic/deferred`: the eager calls before compiling. Their kernels are not counted. */
   readonly coldCalls?: number;

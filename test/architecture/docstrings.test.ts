@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import * as library from '../../src/index.ts';
+import { data, memory, nn, optim, profiler } from '../../src/index.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -55,4 +57,32 @@ it('names are made of verbs and terms that the field uses', () => {
     return [...names].filter((name) => unclear.test(name)).map((name) => `${file}: ${name}`);
   });
   expect(found).toEqual([]);
+});
+
+// Editors show it on hover.
+it('every exported function and class has a doc comment', () => {
+  const spaces = [library, nn, nn.init, nn.utils, optim, data, memory, profiler];
+  const names = new Set(spaces.flatMap((space) => Object.keys(space)));
+  // Kernels and models of builtins have the names of ops.
+  const inner =
+    /^(runtime\/(device\/[cg]pu|numerics|options)|src\/(3-trace|plugin|process-cache))\//;
+  const declaration =
+    /(\*\/\n)?(?:\/\/[^\n]*\n)*^export (?:abstract |async )?(?:function|class|const) (\w+)/gm;
+  const seen = new Set<string>();
+  const without = sources
+    .filter((file) => !inner.test(file))
+    .flatMap((file) => {
+      const documented = new Set<string>();
+      return [...readFileSync(join(root, file), 'utf8').matchAll(declaration)].flatMap(
+        ([, comment, name]) => {
+          if (!names.has(name!)) return [];
+          seen.add(name!);
+          // The first of several overloads has the comment.
+          if (comment) documented.add(name!);
+          return documented.has(name!) ? [] : [`${file}: ${name}`];
+        },
+      );
+    });
+  expect(without).toEqual([]);
+  expect(seen.size).toBeGreaterThan(600);
 });

@@ -168,6 +168,7 @@ export function sub(a: Tensor, b: Operand, given: Keyword<'alpha'> = 1): Tensor 
   return tidy(() => sub(a, mul(b, alpha)));
 }
 
+/** a · b, broadcast. */
 export function mul(a: Tensor, b: Operand): Tensor {
   expectTensors('mul', a);
   expectOperand('mul', b);
@@ -189,14 +190,17 @@ export const minimum = (a: Tensor, b: Tensor): Tensor => {
   expectTensors('minimum', a, b);
   return bindPromoted(minimumOp, a, b);
 };
+/** −a */
 export const neg = (a: Tensor): Tensor => {
   expectTensors('neg', a);
   return bind1(negOp, [a]);
 };
+/** |a| */
 export const abs = (a: Tensor): Tensor => {
   expectTensors('abs', a);
   return bind1(absOp, [a]);
 };
+/** −1, 0 or 1 by the sign of each element; NaN for NaN. No gradient. */
 export const sign = (a: Tensor): Tensor => {
   expectTensors('sign', a);
   return bind1(signOp, [a]);

@@ -68,8 +68,11 @@ function rounding(name: 'floor' | 'ceil' | 'trunc' | 'round') {
   return (a: Tensor): Tensor => bind1(op, [a]);
 }
 
+/** The largest integer ≤ x. No gradient. */
 export const floor = rounding('floor');
+/** The smallest integer ≥ x. No gradient. */
 export const ceil = rounding('ceil');
+/** x without its fraction. No gradient. */
 export const trunc = rounding('trunc');
 const roundToInteger = rounding('round');
 

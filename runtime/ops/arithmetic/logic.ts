@@ -29,8 +29,11 @@ function logical(name: string, expr: (a: Expr, b: Expr) => Expr) {
   };
 }
 
+/** Whether both elements are other than 0; bool. */
 export const logicalAnd = logical('logicalAnd', (a, b) => E.select(a, b, E.const(0)));
+/** Whether at least one of two elements is other than 0; bool. */
 export const logicalOr = logical('logicalOr', (a, b) => E.select(a, E.const(1), b));
+/** Whether exactly one of two elements is other than 0; bool. */
 export const logicalXor = logical('logicalXor', (a, b) => E.ne(a, b));
 
 /** Defines an op that returns a boolean per element. */
@@ -44,11 +47,15 @@ function predicate(name: string, expr: Expr) {
   return (a: Tensor): Tensor => bind1(op, [a]);
 }
 
+/** Whether an element is 0; bool. */
 export const logicalNot = predicate('logicalNot', E.eq(x, E.const(0)));
 // Uses comparisons that GPU drivers don't fold: NaN is neither above 0 nor not above 0.
+/** Whether an element is NaN; bool. */
 export const isnan = predicate(
   'isnan',
   E.eq(E.add(E.gt(x, E.const(0)), E.le(x, E.const(0))), E.const(0)),
 );
+/** Whether an element is infinite; bool. */
 export const isinf = predicate('isinf', E.eq(E.abs(x), E.const(Infinity)));
+/** Whether an element is neither infinite nor NaN; bool. */
 export const isfinite = predicate('isfinite', E.lt(E.abs(x), E.const(Infinity)));

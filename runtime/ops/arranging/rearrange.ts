@@ -48,10 +48,12 @@ export function flip(x: Tensor, dims: number | readonly number[]): Tensor {
   return bind1(flipOp, [x], { dims: x.rank === 0 ? [] : list });
 }
 
+/** Reverses dimension 1. */
 export const fliplr = (x: Tensor): Tensor => {
   expectTensors('fliplr', x);
   return naming('fliplr', () => flip(x, 1));
 };
+/** Reverses dimension 0. */
 export const flipud = (x: Tensor): Tensor => {
   expectTensors('flipud', x);
   return flip(x, 0);

@@ -6,19 +6,26 @@ import { arrayOf, count, either, type OptionKind, oneOf } from '../../options/op
 export type Pair = readonly [number, number];
 
 export interface ConvOptions<Size = number | Pair> {
+  /** Steps of the windows, 1 by default. */
   readonly stride?: Size;
   /** Zero padding of the input; 'same' keeps the size (stride 1), 'valid' means none. */
   readonly padding?: Size | 'same' | 'valid';
+  /** Distance of the elements of a window, 1 by default. */
   readonly dilation?: Size;
+  /** Blocks of channels that are convolved apart, 1 by default. */
   readonly groups?: number;
 }
 
 export interface ConvTransposeOptions<Size = number | Pair> {
+  /** Steps of the windows in the output, 1 by default. */
   readonly stride?: Size;
+  /** Elements cut from each side of the output, 0 by default. */
   readonly padding?: Size;
   /** Entries added at the end: a stride makes the result's size ambiguous. */
   readonly outputPadding?: Size;
+  /** Blocks of channels that are convolved apart, 1 by default. */
   readonly groups?: number;
+  /** Distance of the elements of a window, 1 by default. */
   readonly dilation?: Size;
 }
 

@@ -200,6 +200,7 @@ export interface MaxPoolOptions<Size = number | Pair> extends Found {
   readonly stride?: Size;
   /** Padding is never selected as the maximum. */
   readonly padding?: Size;
+  /** Distance of the elements of a window, 1 by default. */
   readonly dilation?: Size;
   /** Whether the last window may extend past the end. */
   readonly ceilMode?: boolean;

@@ -222,6 +222,7 @@ function inFloat(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
 export interface AvgPoolOptions<Size> {
   /** Defaults to the window size. */
   readonly stride?: Size;
+  /** Zeros added on each side, 0 by default. */
   readonly padding?: Size;
   /** Whether the last window may extend past the end. */
   readonly ceilMode?: boolean;

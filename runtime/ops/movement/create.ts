@@ -60,12 +60,14 @@ export function full(shape: Shape, given: number | boolean, options?: CreateOpti
   return filled('full', shape, value, options, typeof given === 'boolean' ? 'bool' : 'float32');
 }
 
+/** A tensor of zeros; float32 by default. */
 export const zeros = <D extends DType = 'float32'>(
   shape: Shape,
   options?: CreateOptions<D>,
 ): Tensor<D> => filled('zeros', shape, 0, options);
 /** Filled with zeros, so that no tensor exposes previous contents of its memory. */
 export const empty = zeros;
+/** A tensor of ones; float32 by default. */
 export const ones = <D extends DType = 'float32'>(
   shape: Shape,
   options?: CreateOptions<D>,

@@ -136,6 +136,7 @@ export function flatten(x: Tensor, startDim = 0, endDim = -1): Tensor {
   return reshape(x, [...before, sizeOf(joined), ...after]);
 }
 
+/** Returns a view with a dimension of size 1 before dimension `dim`. */
 export function unsqueeze(x: Tensor, dim: number): Tensor {
   expectTensors('unsqueeze', x);
   const at = normalizeDim(dim, x.rank + 1, 'unsqueeze');
@@ -183,6 +184,7 @@ export const permuteOp = defineOp({
   },
 });
 
+/** Returns a view with the dimensions in another order. */
 export function permute(x: Tensor, dims: readonly number[]): Tensor {
   expectTensors('permute', x);
   expectList('permute', 'dimensions', dims);

@@ -163,9 +163,11 @@ function filledLike(
   );
 }
 
+/** Zeros, with shape, dtype and device of `x`. */
 export const zerosLike = (x: Tensor, options: LikeOptions = {}): Tensor => {
   return filledLike('zerosLike', x, 0, options, likeNames);
 };
+/** Ones, with shape, dtype and device of `x`. */
 export const onesLike = (x: Tensor, options: LikeOptions = {}): Tensor => {
   return filledLike('onesLike', x, 1, options, likeNames);
 };

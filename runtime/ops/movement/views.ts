@@ -200,6 +200,7 @@ export function movedim(
 /** Another name for `movedim`. */
 export const moveaxis = movedim;
 
+/** NumPy's name of `transpose`. */
 export const swapaxes: typeof transpose = (x, dim0, dim1) => transpose(x, dim0, dim1);
 
 /** Transposes a matrix; returns vectors and scalars unchanged. */
@@ -244,6 +245,7 @@ export function unflatten(x: Tensor, dim: number, sizes: Shape): Tensor {
   return reshape(x, [...x.shape.slice(0, at), ...resolved, ...x.shape.slice(at + 1)]);
 }
 
+/** NumPy's name of `expand`. */
 export const broadcastTo: typeof expand = (x, shape) => expand(x, shape);
 
 export function expandAs(x: Tensor, other: Tensor): Tensor {

@@ -106,9 +106,11 @@ export function unfold(x: Tensor, dim: number, size: number, step: number): Tens
 type Pair = readonly [number, number];
 
 export interface UnfoldOptions {
+  /** Distance of the elements of a window, 1 by default. */
   readonly dilation?: number | Pair;
   /** Zero padding around the image. */
   readonly padding?: number | Pair;
+  /** Steps of the windows, 1 by default. */
   readonly stride?: number | Pair;
 }
 

@@ -69,14 +69,17 @@ export const reluGradOp: OpRecord = defineOp({
   vjp: { dy: saving({ out: 'value' }, ({ out }, g) => bind1(reluGradOp, [g, out])) },
 });
 
+/** The hyperbolic tangent. */
 export const tanh = (a: Tensor): Tensor => {
   expectTensors('tanh', a);
   return bindFloat(tanhOp, a);
 };
+/** 1 / (1 + e⁻ˣ) */
 export const sigmoid = (a: Tensor): Tensor => {
   expectTensors('sigmoid', a);
   return bindFloat(sigmoidOp, a);
 };
+/** x if positive, else 0; NaN stays NaN. */
 export const relu = (a: Tensor): Tensor => {
   expectTensors('relu', a);
   return bind1(reluOp, [a]);

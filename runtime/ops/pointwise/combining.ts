@@ -114,11 +114,13 @@ function clampByNumbers(a: Tensor, min: number | null, max: number | null): Tens
 /** Another name for `clamp`. */
 export const clip = clamp;
 
+/** Raises elements below `min` to it. */
 export const clampMin = (a: Tensor, min: Operand): Tensor => {
   expectTensors('clampMin', a);
   expectOperand('clampMin', min);
   return clamp(a, min);
 };
+/** Lowers elements above `max` to it. */
 export const clampMax = (a: Tensor, max: Operand): Tensor => {
   expectTensors('clampMax', a);
   expectOperand('clampMax', max);

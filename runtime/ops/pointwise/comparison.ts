@@ -103,11 +103,17 @@ function bindCompared(op: OpRecord, a: Tensor, value: number): Tensor {
   return casting([a], dtype, (operands) => bind1(op, operands, { value }));
 }
 
+/** Whether a = b, broadcast; bool. */
 export const eq = compare('eq');
+/** Whether a ≠ b, broadcast; bool. */
 export const ne = compare('ne');
+/** Whether a < b, broadcast; bool. */
 export const lt = compare('lt');
+/** Whether a ≤ b, broadcast; bool. */
 export const le = compare('le');
+/** Whether a > b, broadcast; bool. */
 export const gt = compare('gt');
+/** Whether a ≥ b, broadcast; bool. */
 export const ge = compare('ge');
 
 /** Zeroes elements where `mask` is true, even infinite ones. */

@@ -112,6 +112,7 @@ function powNumber(base: Tensor, exponent: number): Tensor {
   return casting([base], dtype, (operands) => bind1(powScalarOp, operands, { value: exponent }));
 }
 
+/** x² */
 export const square = (a: Tensor): Tensor => {
   expectTensors('square', a);
   return pow(a, 2);
@@ -133,6 +134,7 @@ export const reciprocalOp = defineOp({
   vjp: { x: saving({ out: 'value' }, ({ out }, dy) => neg(mul(dy, mul(out, out)))) },
 });
 
+/** √x; NaN below 0. */
 export const sqrt = (a: Tensor): Tensor => {
   expectTensors('sqrt', a);
   return bindFloat(sqrtOp, a);

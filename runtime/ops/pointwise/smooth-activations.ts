@@ -79,6 +79,7 @@ export const seluOp = activation('selu', {
   secondDerivative: (x) => mul(keepWhere(exp(x), lt(x, 0)), seluScale * seluAlpha),
 });
 
+/** ELU with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017). */
 export const selu = (a: Tensor): Tensor => {
   expectTensors('selu', a);
   return bindFloat(seluOp, a);
@@ -108,6 +109,7 @@ export const hardtanh = (a: Tensor, min = -1, max = 1): Tensor => {
   expectTensors('hardtanh', a);
   return bindFloat(hardtanhOp, a, { min, max });
 };
+/** Clamps to [0, 6]. */
 export const relu6 = (a: Tensor): Tensor => {
   expectTensors('relu6', a);
   return hardtanh(a, 0, 6);

@@ -266,6 +266,7 @@ export const sincOp = defineOp({
   },
 });
 
+/** sin(πx) / πx, and 1 at 0. */
 export const sinc = (a: Tensor): Tensor => {
   expectTensors('sinc', a);
   return bindFloat(sincOp, a);
@@ -292,7 +293,9 @@ const keptFromEnds = (x: Tensor, eps: number): Tensor =>
     ? where(lt(x, eps), eps, clamp(x, null, minus(1, eps)))
     : clamp(x, eps, minus(1, eps));
 
+/** Degrees to radians. */
 export const deg2rad = (a: Tensor): Tensor => mul(a, Math.PI / 180);
+/** Radians to degrees. */
 export const rad2deg = (a: Tensor): Tensor => mul(a, 180 / Math.PI);
 
 /** +a: the tensor itself, as in PyTorch. Throws DTypeError for bool. */

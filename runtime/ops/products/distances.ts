@@ -48,9 +48,11 @@ export function cosineSimilarity(a: Tensor, b: Tensor, dim = 1, eps = 1e-8): Ten
 }
 
 export interface PairwiseDistanceOptions {
+  /** The norm, 2 by default. */
   readonly p?: number;
   /** Added to each difference, to keep the derivative finite at distance 0. */
   readonly eps?: number;
+  /** Whether the last dimension stays, with size 1; false by default. */
   readonly keepDim?: boolean;
 }
 

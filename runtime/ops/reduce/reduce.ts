@@ -214,6 +214,7 @@ function summed(x: Tensor, dims: Dims, options: ReduceOptions): Tensor {
   );
 }
 
+/** The mean over all dimensions, or over the given ones; float32 for integers. */
 export function mean(
   x: Tensor,
   dims?: Dims | (SumOptions & DimOptions),
