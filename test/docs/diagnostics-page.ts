@@ -35,7 +35,7 @@ export const errorClasses: Readonly<
     remedy: 'Convert with `to()`.',
   },
   DeviceError: {
-    when: 'A device that is missing, that is mixed with another, or that can not do what was asked.',
+    when: "A device that is missing, that is mixed with another, or that doesn't support the operation.",
     remedy: 'Move tensors with `to()`, or choose another device.',
   },
   DisposedError: {
@@ -43,7 +43,7 @@ export const errorClasses: Readonly<
     remedy: 'Dispose of it after its last use, or return it from `tidy()`.',
   },
   AutogradError: {
-    when: 'A gradient that can not be had: a second backward, a changed saved value, no graph.',
+    when: "A gradient that can't be computed: a second backward, a changed saved value, no graph.",
     remedy: '`retainGraph`, `clone()`, or the form without underscore, as the message says.',
   },
   OutOfMemoryError: {
@@ -55,11 +55,11 @@ export const errorClasses: Readonly<
     remedy: 'Save or download it again.',
   },
   ArgumentError: {
-    when: 'An argument outside of its range, in cases other than the above.',
+    when: "Any other argument that a function doesn't accept.",
     remedy: 'Pass what the message expects.',
   },
   CaptureError: {
-    when: "A function that can not be captured under `fallback: 'error'`, or can not be saved.",
+    when: "A function that can't be captured under `fallback: 'error'`, or can't be saved.",
     remedy: 'Rewrite the part that is named, or allow the fallback.',
   },
   CheckError: {
@@ -67,8 +67,8 @@ export const errorClasses: Readonly<
     remedy: 'Switch off the pass or memory switch that the message names, and report it.',
   },
   FullGraphError: {
-    when: 'A function that is to be one program and is not: one of the reasons above.',
-    remedy: 'That of the reason; its record is `error.record`.',
+    when: "With `fullGraph`, a function that can't become one program, for one of the reasons above.",
+    remedy: 'The remedy of that reason; its record is `error.record`.',
   },
   FailedCheck: {
     when: 'A check of yours (`if (bad) throw …`) fails in a loaded program, which has no code to throw your error.',
@@ -83,7 +83,7 @@ export const errorClasses: Readonly<
     remedy: 'Call it after the captured function, or use a mask.',
   },
   InvariantError: {
-    when: 'A mistake of tostatic itself.',
+    when: 'A bug in tostatic.',
     remedy:
       'Report it with the message; without `fullGraph`, `strict` and `check` that part runs as ordinary JavaScript.',
   },

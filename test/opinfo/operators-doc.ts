@@ -38,14 +38,15 @@ Names are PyTorch's in camelCase, most of them also methods of \`Tensor\`; keywo
 Functions that create tensors take \`{ dtype, device, requiresGrad }\`: \`zeros([2], { requiresGrad: true })\`, \`randnLike(x, { device: 'cpu' })\`. Other names, and \`requiresGrad\` for a dtype without gradients, are errors; \`asTensor\` has no \`requiresGrad\`, as in PyTorch.
 
 There is no int64: \`x.long()\` and \`x.int()\` are both int32. As in PyTorch, \`x.size()\` is the shape, \`x.size(dim)\` one dimension, and \`x.numel()\` the number of elements;
-\`x.stride()\`, \`x.storageOffset()\`, \`x.elementSize()\` and \`x.nbytes\` say how a tensor lies in memory. What is in \`torch.nn.functional\` is exported beside the rest:
-\`import { relu, crossEntropy } from 'tostatic'\`. A method that PyTorch has and this library hasn't, such as \`x.cuda()\` or \`x.numpy()\`, is a type error, and throws an error that says what to write.
+\`x.stride()\`, \`x.storageOffset()\`, \`x.elementSize()\` and \`x.nbytes\` say how a tensor lies in memory. The functions of \`torch.nn.functional\` are exported with the others:
+\`import { relu, crossEntropy } from 'tostatic'\`. A method that only PyTorch has, such as \`x.cuda()\` or \`x.numpy()\`, is a type error, and throws an error that says what to write.
 
 Where PyTorch differs: \`sign\` and \`heaviside\` of NaN are NaN here, as in NumPy, and 0 in PyTorch, so that a lost value stays visible. Arguments beyond the last one, such as \`x.relu(2)\`, are type errors that
 JavaScript ignores; PyTorch throws. A call doesn't count its arguments: JavaScript doesn't tell how many optional
 ones a function takes, so each op would need that number, and \`xs.map(relu)\` passes three.
-Piecewise constant functions (\`floor\`, \`round\`, \`sign\`, \`div\` with \`roundingMode\` …) give results that require no gradient; PyTorch gives them a gradient of 0. \`all\` and \`any\` of uint8 are bool, not uint8; in half precision a function rounds its result alone, where PyTorch rounds what lies between, too.
-\`lstsq\` gives residuals, rank and singular values for every matrix; PyTorch's depend on its driver. Columns of full \`U\` and \`V\` beyond the singular values have no gradient, in both.
+Piecewise constant functions (\`floor\`, \`round\`, \`sign\`, \`div\` with \`roundingMode\` …) give results that require no gradient; PyTorch gives them a gradient of 0. \`all\` and \`any\` of uint8 are bool, not uint8. In half precision a function rounds only its result; PyTorch also rounds intermediate values.
+\`bernoulli\` and \`multinomial\` don't read the tensors that they get, where PyTorch reads them and throws: probabilities above 1 act as 1, negative ones and NaN as 0; a row without a positive weight draws its first entry.
+\`lstsq\` returns residuals, rank and singular values for every matrix; in PyTorch they depend on the driver. Columns of full \`U\` and \`V\` beyond the singular values have no gradient, in both.
 
 | PyTorch | here | samples |
 | --- | --- | ---: |
