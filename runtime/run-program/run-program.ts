@@ -201,6 +201,9 @@ export class Subgraph {
     return outputs;
   }
 
+  /** Whether an input that requires no gradient is marked as a leaf after the run. */
+  becomesLeaf: (index: number) => boolean = () => true;
+
   /** Returns the node of one run, with `owners` handles referring to it. */
   protected nodeFor(scope: Scope, targets: readonly Target[], owners: number): RunProgramNode {
     return new RunProgramNode(this, scope, targets, owners);
@@ -235,8 +238,9 @@ export class Subgraph {
     const { gradInputs, gradOutputs, leafOutputs } = this.planned.backward!;
     const targets = inputs.map(
       (input, i): Target =>
-        // An input that becomes a leaf is marked after the run.
-        gradInputs[i] === null ? null : (targetOf(input) ?? { leaf: input }),
+        gradInputs[i] === null
+          ? null
+          : (targetOf(input) ?? (this.becomesLeaf(i) ? { leaf: input } : null)),
     );
     for (const index of leafOutputs) targets.push({ leaf: outputs[index]! });
     const node = this.nodeFor(scope, targets, this.#differentiable);

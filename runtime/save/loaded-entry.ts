@@ -66,7 +66,7 @@ export class LoadedEntry {
     this.predicted = predicted;
     this.planned = planned;
     this.#device = device;
-    this.#subgraph = planned && bound(planned);
+    this.#subgraph = planned && bound(planned, saved);
     this.#holdsLines = planned !== null && holdsLines(planned.forward.steps);
     this.#written = planned ? writtenBy(planned.forward) : [];
     this.#apart = planned?.forward.reordered ? this.#written : [];
@@ -234,7 +234,7 @@ const opOf = <T>({ op }: { readonly op: T }): T => op;
 const subgraphs = new WeakMap<PlannedSubgraph, Subgraph>();
 
 /** Binds the kernels, which validate attributes, before anything runs. */
-function bound(planned: PlannedSubgraph): Subgraph {
+function bound(planned: PlannedSubgraph, { inputs }: SavedEntry): Subgraph {
   const known = subgraphs.get(planned);
   if (known) return known;
   const { values, backward } = planned;
@@ -244,6 +244,8 @@ function bound(planned: PlannedSubgraph): Subgraph {
       new Executable(backward.retainingPlan, values);
     }
     const subgraph = new Subgraph(planned);
+    // Calls with fewer gradients than the program was made for run it, too.
+    subgraph.becomesLeaf = (i) => !inputs[i]!.requiresGrad;
     subgraphs.set(planned, subgraph);
     return subgraph;
   } catch (error) {

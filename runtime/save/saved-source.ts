@@ -101,7 +101,9 @@ export function sourceReader(source: SavedSource): SavedReader {
 
 /** Reads own properties, and the properties that every tensor has; never calls a prototype's method. */
 function propertyOf(object: unknown, key: string): unknown {
-  if (object instanceof Tensor) return key === 'shape' || key === 'size' ? object[key] : undefined;
+  if (object instanceof Tensor) {
+    return key === 'shape' || key === 'size' || key === 'grad' ? object[key] : undefined;
+  }
   if (typeof object !== 'object' || object === null) return undefined;
   return Object.hasOwn(object, key) ? Reflect.get(object, key) : undefined;
 }

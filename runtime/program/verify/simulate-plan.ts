@@ -52,7 +52,13 @@ export class SimulatedPlan {
     this.#fail = failureAt(where);
   }
 
-  run(plan: Plan, inputs: readonly ValueId[], kept: ReadonlyMap<ValueId, Living>): LiveValues {
+  /** `kept`: what an earlier plan has kept; `left`: what it has left, which is only freed. */
+  run(
+    plan: Plan,
+    inputs: readonly ValueId[],
+    kept: ReadonlyMap<ValueId, Living>,
+    left = kept,
+  ): LiveValues {
     const unused = new Set(plan.unusedInputs);
     for (const [id, { before, after }] of kept) {
       this.#live.set(id, { storage: { owners: 1, place: null }, before, after });
@@ -74,7 +80,7 @@ export class SimulatedPlan {
       if (!this.#live.has(id)) this.#fail(`the result %${id}, which is not live`, 'a value');
       this.#live.made.add(id);
     }
-    for (const id of plan.freesAtEnd) this.#free(id);
+    for (const id of plan.freesAtEnd) if (kept.has(id) || !left.has(id)) this.#free(id);
     return this.#live;
   }
 

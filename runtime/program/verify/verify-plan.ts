@@ -78,7 +78,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     });
     reverify([forward, each], fail);
     const kept = new Map(saved.withData.map((id) => [id, live.get(id)!]));
-    const left = new SimulatedPlan(planned, `${where}, backward`).run(each, entering, kept);
+    const left = new SimulatedPlan(planned, `${where}, backward`).run(each, entering, kept, live);
     const lost = gradInputs.find((id) => id !== null && !left.made.has(id));
     if (lost !== undefined)
       fail(`the gradient %${lost}, which is not there`, 'a value of the program');
