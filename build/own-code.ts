@@ -14,7 +14,7 @@ import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
 
 /** Files that captures trace into (`src/3-trace/state/framework-files.ts`). */
-const captured = /^runtime\/(?:nn|optim|functional|control-flow|onnx)\//;
+const captured = /^runtime\/(?:nn|optim|functional|distributions|control-flow|onnx)\//;
 
 /** Part of every program, with or without the compiler. */
 const always = /^runtime\/nn\/module\//;

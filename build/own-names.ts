@@ -4,7 +4,7 @@ import type { Plugin } from 'rolldown';
 import { parse } from '../src/vm/syntax/parse.ts';
 
 /** Modules with classes whose names errors, summaries and printed models contain. */
-const named = /^runtime\/(?:nn|optim|data|tensor)\//;
+const named = /^runtime\/(?:nn|optim|data|distributions|tensor)\//;
 
 /** Gives exported classes their names as text, which minifiers keep: `Linear` would be `e` in a page's errors. */
 export function ownNames(compiled: string): Plugin {

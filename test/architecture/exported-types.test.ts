@@ -9,6 +9,7 @@ const lists: Readonly<Record<string, string>> = {
   ops: 'ops/index.ts',
   nn: 'nn/index.ts',
   optim: 'optim/index.ts',
+  distributions: 'distributions/index.ts',
 };
 
 /** Named in signatures that only the library itself sees. */

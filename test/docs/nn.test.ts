@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as data from '../../runtime/data/index.ts';
+import * as distributions from '../../runtime/distributions/index.ts';
 import * as nn from '../../runtime/nn/index.ts';
 import * as optim from '../../runtime/optim/index.ts';
 
@@ -25,4 +26,11 @@ describe('docs/nn.md', () => {
       Object.keys(list).filter((own) => !text.includes(`\`${own}\``));
     expect([...inText(nn.init), ...inText(nn.utils)]).toEqual([]);
   });
+});
+
+it('docs/distributions.md names what distributions offers, once each', () => {
+  const page = readFileSync(new URL('../../docs/distributions.md', import.meta.url), 'utf8');
+  const table = page.split('| kind | names |')[1]!.split('\n\n')[0]!;
+  const found = Array.from(table.matchAll(/`([^`]+)`/g), ([, name]) => name!);
+  expect(found.sort()).toEqual(Object.keys(distributions).sort());
 });

@@ -22,6 +22,10 @@ const train = ([images]: (typeof loader)[number]) => step(images);`,
   'backends 0': ['const fn = (x: Tensor) => x.mul(2).sum();', 'f(ones([2]));'],
   'cache 0': ['const train = (x: Tensor) => x.mul(2).sum();', 'step(ones([2]));'],
   'check-mode 0': ['const train = (x: Tensor) => x.mul(2).sum();', 'step(ones([2]));'],
+  'distributions 0': [
+    'const model = new nn.Linear(4, 3), state = randn([2, 4]), advantage = randn([2]);',
+    'loss.backward();',
+  ],
   'export 0': [
     'const trainingStep = (x: Tensor) => x.mul(2).sum(), batch = (i: number) => [ones([3]).mul(i)] as const;',
     "if (!text.includes('stablehlo') || !sidecar || !state) throw new Error('nothing exported');",

@@ -6,7 +6,16 @@
 import { describe, expect, it } from 'vitest';
 import { absentMethods } from '../../runtime/errors/absent-names.ts';
 import * as library from '../../src/index.ts';
-import { data, nn, optim, Tensor, TostaticError, tidy, toStatic } from '../../src/index.ts';
+import {
+  data,
+  distributions,
+  nn,
+  optim,
+  Tensor,
+  TostaticError,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
 import { allocated } from '../ops/eager.ts';
 import { shareOfDay } from '../share-of-day.ts';
 import { type Call, calls, changed, wrongValues } from './calls/calls.ts';
@@ -38,7 +47,9 @@ const internal = new Set([
   ...['withExtra', 'heads', 'weights', 'attendMemory', 'factors', 'update', 'check', 'spread'],
   ...['rate', 'height', 'between', 'variance', 'add', 'stepOne', 'newState', 'extendState'],
   ...['average', 'part', 'expectOneGroup', 'valueAfter', 'minimize', 'nextDirection', 'search'],
-  ...['move'],
+  ...['move', 'draw', 'extended', 'expanded', 'divergenceTo', 'drawnClasses', 'classDivergence'],
+  ...['standard', 'moment', 'vectors', 'logProbOf', 'turned', 'invert', 'forwardShape'],
+  ...['inverseShape', 'classEntropy'],
 ]);
 
 /** Methods that find entries as those of arrays and Maps do. */
@@ -70,21 +81,27 @@ describe('the tables have', () => {
   });
 
   it('every module, optimizer, schedule, sampler, initializer and tool', () => {
-    const spaces = { nn, optim, data, 'nn.init': nn.init, 'nn.utils': nn.utils };
+    const spaces = { nn, optim, data, distributions, 'nn.init': nn.init, 'nn.utils': nn.utils };
     const missing = Object.entries(spaces).flatMap(([space, object]) =>
       functionsOf(object)
         .map((name) => `${space}.${name}`)
         .filter((name) => others[name] === undefined && modules[name.slice(3)] === undefined),
     );
     // Bases, of which there are no instances.
-    expect(missing).toEqual(['nn.Module', 'optim.LRScheduler', 'optim.Optimizer']);
+    expect(missing).toEqual([
+      ...['nn.Module', 'optim.LRScheduler', 'optim.Optimizer'],
+      ...['distributions.Distribution', 'distributions.Transform'],
+    ]);
   });
 
   it('every method with parameters of modules, optimizers, schedules and data sets', () => {
     const listed = new Set(Object.keys(methodsOfObjects).map((name) => name.split('.')[1]!));
-    const classes = Object.entries({ ...nn, ...optim, ...data } as unknown as Readonly<
-      Record<string, { prototype?: object }>
-    >);
+    const classes = Object.entries({
+      ...nn,
+      ...optim,
+      ...data,
+      ...distributions,
+    } as unknown as Readonly<Record<string, { prototype?: object }>>);
     const missing = classes.flatMap(([space, { prototype = {} }]) =>
       Object.entries(Object.getOwnPropertyDescriptors(prototype))
         .filter(([, { value }]) => typeof value === 'function' && value.length > 0)
@@ -134,7 +151,7 @@ async function errorOf(body: () => unknown): Promise<unknown> {
 const takesAnything = new Set([
   ...['isTensor 0', 'keepLoop 0', 'optionalSpec 0', 'checkpoint 1', 'scan 1', '.toString 0'],
   ...['nn.Identity.forward 0', 'slice 0', 'slice 1', 'slice 2', 'tensorSpec 0', 'tensorSpec 1'],
-  ...['tensorSpec 2', 'ignoreModule 0'],
+  ...['tensorSpec 2', 'ignoreModule 0', 'Transform.logAbsDetJacobian 2'],
   // Without training they return what they get.
   ...['Dropout', 'Dropout1d', 'Dropout2d', 'Dropout3d', 'AlphaDropout'].map(
     (name) => `nn.${name}.forward 0`,

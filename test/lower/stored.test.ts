@@ -81,6 +81,7 @@ function countOpcodes({ instructions, inner }: Code, counts: Map<string, number>
 describe('functions that are stored', () => {
   const texts = [
     ...['runtime/nn', 'runtime/optim', 'runtime/functional', 'runtime/control-flow'],
+    'runtime/distributions',
     ...['test/corpus/functions', 'test/lower/language/fixtures', 'src/3-trace/builtins/polyfills'],
   ].flatMap(textsIn);
 

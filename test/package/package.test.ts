@@ -31,6 +31,8 @@ const uses: Readonly<Record<string, string>> = {
     "m.toStatic((x) => x + 1)(2) === 3 && (await m.toStatic.ready()) === undefined && 'works'",
   'tostatic/nn': "new m.Linear(2, 3).weight.shape[0] === 3 && 'works'",
   'tostatic/optim': "typeof m.SGD === 'function' && 'works'",
+  'tostatic/distributions':
+    "new m.Normal(0, 1).entropy().itemSync().toFixed(3) === '1.419' && 'works'",
   'tostatic/plugin': "typeof m.tostatic.vite === 'function' && 'works'",
   'tostatic/plugin/node': "'works'",
   'tostatic/plugin/loader': "typeof m.default === 'function' && 'works'",
@@ -101,8 +103,8 @@ describe('package', () => {
   it('classes keep their names in minified bundles, where errors and summaries name them', () => {
     const { outputFiles } = buildSync({
       stdin: {
-        contents: `import { data, nn, optim, Tensor } from 'tostatic/runtime';
-        const classes = Object.entries({ ...nn, ...optim, ...data, Tensor });
+        contents: `import { data, distributions, nn, optim, Tensor } from 'tostatic/runtime';
+        const classes = Object.entries({ ...nn, ...optim, ...data, ...distributions, Tensor });
         const renamed = classes.filter(([name, { prototype, name: own }]) => prototype && /^[A-Z]/.test(name) && own !== name);
         console.log(renamed.map(([name]) => name).join());
         try { new nn.LSTM(3); } catch ({ message }) { console.log(message.split('\\n')[0]); }

@@ -6,7 +6,9 @@ export function isFrameworkFile(file: string): boolean {
 }
 
 const prefixes = [publishedScheme, ...(sourceFolder === null ? [] : [sourceFolder])];
-const inlined = ['nn', 'optim', 'functional', 'control-flow', 'onnx', 'implicit'].flatMap(pathsOf);
+const inlined = [
+  ...['nn', 'optim', 'functional', 'distributions', 'control-flow', 'onnx', 'implicit'],
+].flatMap(pathsOf);
 const controlFlow = pathsOf('control-flow');
 
 /** Returns the path prefixes of a runtime folder, in the sources and as published. */

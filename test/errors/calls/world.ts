@@ -1,7 +1,17 @@
 /** What the texts of calls refer to: small tensors and modules, made anew for each call. */
 
 import { randomFillSync } from 'node:crypto';
-import { data, nn, ones, optim, rand, randint, type Tensor, tensor } from '../../../src/index.ts';
+import {
+  data,
+  distributions,
+  nn,
+  ones,
+  optim,
+  rand,
+  randint,
+  type Tensor,
+  tensor,
+} from '../../../src/index.ts';
 
 const labels = (...values: number[]): Tensor => tensor(values, { dtype: 'int32' });
 
@@ -34,6 +44,7 @@ const makers = {
     const sgd = makers.sgd();
     return [sgd, [new optim.StepLR(sgd, 2), new optim.StepLR(sgd, 3)]];
   },
+  normal: () => new distributions.Normal(rand([3]), 1),
   set: () => new data.TensorDataset(rand([4, 3]), rand([4])),
   bytes: () => randomFillSync(new Uint8Array(8)),
   f: () => (value: unknown) => value,
@@ -42,10 +53,9 @@ const makers = {
 const world: object = Object.create(null, {
   ...Object.fromEntries(Object.entries(makers).map(([name, get]) => [name, { get }])),
   ...Object.fromEntries(
-    Object.entries({ nn, optim, data, rand, randint, labels }).map(([name, value]) => [
-      name,
-      { value },
-    ]),
+    Object.entries({ nn, optim, data, distributions, rand, randint, labels }).map(
+      ([name, value]) => [name, { value }],
+    ),
   ),
 });
 
