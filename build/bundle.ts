@@ -21,9 +21,7 @@ import { smallParser } from './small-parser.ts';
  * Namespaces that `runtime/functions` exports under one name each. They stay separate modules, since a bundler that
  * sees such a namespace as an object can't drop its unused members.
  */
-const namespaces = [
-  ...['nn/index', 'optim/index', 'data/index', 'distributions/index', 'profiler/profiler'],
-];
+const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'];
 
 /**
  * The chunk of the runtime without side effects on loading, beyond its exports. `sideEffects` in `package.json`
@@ -69,14 +67,13 @@ const chunkOf: Readonly<Record<string, string>> = {
 const libraryChunk = (id: string): string => {
   if (id.includes('/runtime/optim/')) return 'optimizers';
   if (id.includes('/runtime/nn/')) return 'layers';
-  if (id.includes('/runtime/distributions/')) return 'distributions';
   const isFunction = /\/runtime\/(?:functional\/|backward\/grad\.|ops\/(?!families)[\w-]+\/)/.test(
     id,
   );
   return isFunction ? 'functional' : onDemand;
 };
 
-const libraryChunks = new Set([onDemand, 'functional', 'layers', 'optimizers', 'distributions']);
+const libraryChunks = new Set([onDemand, 'functional', 'layers', 'optimizers']);
 
 /** Lists of ops that are loaded with others are copies: the lists themselves are separate files. */
 const copiedLists: Plugin = {
@@ -97,6 +94,7 @@ const entries = [
   'runtime/functions',
   'runtime/load',
   ...namespaces.map((name) => `runtime/${name}`),
+  'runtime/distributions/index',
   'runtime/data/mnist',
   'runtime/data/worker-main',
   'runtime/revectorize',

@@ -29,7 +29,6 @@ export * as memory from './device/memory.ts';
 export { withMetaReads } from './device/meta/meta-device.ts';
 export type { TensorMeta } from './device/tensor-meta.ts';
 export { tick } from './device/tick.ts';
-export * as distributions from './distributions/index.ts';
 export type { ErrorFacts } from './errors/errors.ts';
 export {
   ArgumentError,

@@ -1,5 +1,7 @@
 /** Probability distributions with PyTorch's names. */
 
+import '../base-setup.ts';
+
 export { Bernoulli, Binomial, Geometric } from './binary.ts';
 export {
   Categorical,

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type distributions,
-  grad,
-  onesLike,
-  type Tensor,
-  tidy,
-  toStatic,
-} from '../../src/index.ts';
+import type * as distributions from '../../runtime/distributions/index.ts';
+import { grad, onesLike, type Tensor, tidy, toStatic } from '../../src/index.ts';
 import { allocated, expectClose } from '../ops/eager.ts';
 import {
   computed,

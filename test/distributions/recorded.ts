@@ -2,7 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { distributions, type Tensor, tensor } from '../../src/index.ts';
+import * as distributions from '../../runtime/distributions/index.ts';
+import { type Tensor, tensor } from '../../src/index.ts';
 
 export interface RecordedTensor {
   readonly tensor: readonly (number | string)[];
@@ -52,6 +53,8 @@ export const recordedDistributions: readonly RecordedDistribution[] = gunzipSync
 
 export type Precision = 'float32' | 'float64';
 
+const classes: Readonly<Record<string, unknown>> = { ...distributions };
+
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const isRecorded = (value: unknown): value is RecordedTensor =>
   isObject(value) && 'tensor' in value;
@@ -76,7 +79,7 @@ export function constructed(value: unknown, next: () => Tensor): unknown {
   if (isRecorded(value)) return next();
   if (Array.isArray(value)) return value.map((own) => constructed(own, next));
   if (isConstruction(value)) {
-    const Type = distributions[value.new as 'Normal'] as new (...args: unknown[]) => unknown;
+    const Type = classes[value.new] as new (...args: unknown[]) => unknown;
     return new Type(...value.args.map((own) => constructed(own, next)));
   }
   if (!isObject(value)) return value;

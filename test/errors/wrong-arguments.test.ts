@@ -4,18 +4,10 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import * as distributions from '../../runtime/distributions/index.ts';
 import { absentMethods } from '../../runtime/errors/absent-names.ts';
 import * as library from '../../src/index.ts';
-import {
-  data,
-  distributions,
-  nn,
-  optim,
-  Tensor,
-  TostaticError,
-  tidy,
-  toStatic,
-} from '../../src/index.ts';
+import { data, nn, optim, Tensor, TostaticError, tidy, toStatic } from '../../src/index.ts';
 import { allocated } from '../ops/eager.ts';
 import { shareOfDay } from '../share-of-day.ts';
 import { type Call, calls, changed, wrongValues } from './calls/calls.ts';

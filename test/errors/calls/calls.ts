@@ -1,5 +1,6 @@
 /** The valid calls of the tables, and the same with another value in one place. */
 
+import * as distributions from '../../../runtime/distributions/index.ts';
 import * as library from '../../../src/index.ts';
 import { nn, Tensor } from '../../../src/index.ts';
 import { functions, methods } from './functions.ts';
@@ -18,7 +19,7 @@ export interface Call {
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 type AnyClass = new (...args: readonly unknown[]) => nn.Module;
 
-const exported = library as unknown as Readonly<Record<string, AnyFunction>>;
+const exported = { ...library, distributions } as unknown as Readonly<Record<string, AnyFunction>>;
 const layers = nn as unknown as Readonly<Record<string, AnyClass>>;
 
 const rows = (table: Readonly<Record<string, string>>): [name: string, text: string][] =>

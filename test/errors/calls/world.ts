@@ -1,17 +1,8 @@
 /** What the texts of calls refer to: small tensors and modules, made anew for each call. */
 
 import { randomFillSync } from 'node:crypto';
-import {
-  data,
-  distributions,
-  nn,
-  ones,
-  optim,
-  rand,
-  randint,
-  type Tensor,
-  tensor,
-} from '../../../src/index.ts';
+import * as distributions from '../../../runtime/distributions/index.ts';
+import { data, nn, ones, optim, rand, randint, type Tensor, tensor } from '../../../src/index.ts';
 
 const labels = (...values: number[]): Tensor => tensor(values, { dtype: 'int32' });
 
