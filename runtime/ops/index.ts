@@ -31,6 +31,12 @@ export {
   type TrapezoidOptions,
   trapezoid,
 } from './arranging/differences.ts';
+export {
+  type UniqueConsecutiveOptions,
+  type UniqueOptions,
+  unique,
+  uniqueConsecutive,
+} from './arranging/distinct.ts';
 export { indexFill } from './arranging/index-fill.ts';
 export { type PadMode, pad } from './arranging/padding.ts';
 export {
@@ -337,8 +343,6 @@ export {
   histc,
   type SearchOptions,
   searchsorted,
-  type UniqueOptions,
-  unique,
 } from './reduce/counting.ts';
 export { amax, amin, argmax, argmin, max, min } from './reduce/extremes.ts';
 export { median, nanmedian } from './reduce/middle.ts';

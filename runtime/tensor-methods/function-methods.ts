@@ -3,6 +3,7 @@
 import * as regions from '../ops/advanced-indexing/regions-replaced.ts';
 import * as scatterReduce from '../ops/advanced-indexing/scatter-reduce.ts';
 import * as differences from '../ops/arranging/differences.ts';
+import { unique } from '../ops/arranging/distinct.ts';
 import { cholesky } from '../ops/linalg/cholesky.ts';
 import * as determinants from '../ops/linalg/determinants.ts';
 import * as systems from '../ops/linalg/linear-systems.ts';
@@ -88,7 +89,7 @@ export const functionMethods = {
   bincount: counting.bincount,
   histc: counting.histc,
   bucketize: counting.bucketize,
-  unique: counting.unique,
+  unique,
 } as const;
 
 /** Typed in `TensorMethods`. */

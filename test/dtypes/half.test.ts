@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { unique } from '../../runtime/ops/arranging/distinct.ts';
 import { conv2d } from '../../runtime/ops/convolution/conv.ts';
 import { nonzero } from '../../runtime/ops/indexing/data-dependent.ts';
 import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
 import { ones, zeros } from '../../runtime/ops/movement/create.ts';
 import { arange } from '../../runtime/ops/movement/ranges.ts';
 import { rand, randn } from '../../runtime/ops/random/drawn.ts';
-import { histc, unique } from '../../runtime/ops/reduce/counting.ts';
+import { histc } from '../../runtime/ops/reduce/counting.ts';
 import { type HalfDType, halfFormats, isHalf } from '../../runtime/spec/half.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { expectSame } from '../expect-same.ts';

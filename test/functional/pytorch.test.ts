@@ -45,7 +45,7 @@ const bits = ({ outputs, grads, second }: Found) =>
   [...outputs, ...grads, ...second].map((own) => own && [own.dtype, own.shape, own.tolist()]);
 
 /** Their count of elements is that of the data. */
-const dataDependent = ['nonzero'];
+const dataDependent = ['nonzero', 'unique', 'uniqueConsecutive'];
 
 describe("functions give PyTorch's recorded values and gradients", () => {
   for (const name of new Set(recordedFunctions.map((record) => record.name))) {

@@ -112,6 +112,18 @@ export const indexingAdapters: Adapters = {
       given.number('minlength', 0),
     ),
   ),
+  unique: adapter('unique(x, { returnInverse, returnCounts, dim })', 'input dim', (given) =>
+    ours.unique(given.tensor('input'), given.has('dim') ? { dim: given.number('dim') } : {}),
+  ),
+  unique_consecutive: adapter(
+    'uniqueConsecutive(x, { returnInverse, returnCounts, dim })',
+    'input dim',
+    (given) =>
+      ours.uniqueConsecutive(
+        given.tensor('input'),
+        given.has('dim') ? { dim: given.number('dim') } : {},
+      ),
+  ),
   histc: adapter('histc(x, bins, min, max)', 'input bins min max', (given) =>
     ours.histc(
       given.tensor('input'),

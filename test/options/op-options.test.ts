@@ -125,7 +125,12 @@ const takers: Readonly<Record<string, Taker>> = {
   cumulativeTrapezoid: taking(trapezoids, (o) => ours.cumulativeTrapezoid(vector, o)),
   searchsorted: taking(searching, (o) => ours.searchsorted(vector, vector, o)),
   bucketize: taking(searching, (o) => vector.bucketize(vector, o)),
-  unique: taking({ returnInverse: true, returnCounts: true }, (o) => vector.unique(o)),
+  unique: taking({ returnInverse: true, returnCounts: true, dim: 0, sorted: true }, (o) =>
+    vector.unique(o),
+  ),
+  uniqueConsecutive: taking({ returnInverse: true, returnCounts: true, dim: 0 }, (o) =>
+    ours.uniqueConsecutive(vector, o),
+  ),
   sort: taking({ dim: 0, descending: true, stable: true }, (o) => vector.sort(o)),
   tensor: taking({ dtype: 'float32' as const, shape: [1, 2] }, (o) => tensor([1, 2], o)),
   topk: taking({ dim: 0, largest: true, sorted: true }, (o) => vector.topk(1, o)),

@@ -1,7 +1,5 @@
 /** Counting and searching: histograms, insertion points, distinct values. */
 
-import { noGrad } from '../../autograd/grad-mode.ts';
-import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { naming } from '../../errors/naming.ts';
@@ -9,17 +7,15 @@ import { expectOptions } from '../../options/expect-options.ts';
 import { flag } from '../../options/option-kinds.ts';
 import { promote } from '../../spec/dtype.ts';
 import { sameShape } from '../../spec/shape.ts';
-import { storedNumbers } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { mul, sub } from '../arithmetic/arithmetic.ts';
 import { floor } from '../arithmetic/division.ts';
 import { isnan, logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { cast } from '../core/cast.ts';
-import { tensor } from '../core/create.ts';
 import { joinedBy } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { expectStored, extremesOf, readNumbers } from '../indexing/data-dependent.ts';
+import { extremesOf, readNumbers } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
 import { indexAdd } from '../indexing/indexing.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
@@ -30,7 +26,6 @@ import { clamp } from '../pointwise/combining.ts';
 import { ge, gt, where } from '../pointwise/comparison.ts';
 import { expectOperand, expectOptional, expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
-import { sort } from './order.ts';
 import { sum } from './reduce.ts';
 
 export interface SearchOptions {
@@ -145,51 +140,4 @@ export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
     const counted = where(outside, 0, fullLike(flat, 1));
     return indexAdd(fullLike(flat, 0, { shape: [bins] }), 0, bin, counted);
   });
-}
-
-export interface UniqueOptions {
-  /** Also returns the index of each element's value. */
-  readonly returnInverse?: boolean;
-  /** Also returns the number of occurrences of each value. */
-  readonly returnCounts?: boolean;
-}
-
-/** `[values, inverse?, counts?]`: the distinct values in order; the others are int32. Reads the data. */
-export function unique(x: Tensor, options: UniqueOptions = {}): Tensor[] {
-  expectOptions('unique', options, { returnInverse: flag, returnCounts: flag });
-  const { returnInverse = false, returnCounts = false } = options;
-  expectStored('unique', x);
-  const { distinct, inverse, counts } = noGrad(() =>
-    tidy(() => {
-      const [sorted, order] = sort(reshape(x, [x.numel()]));
-      const places = returnInverse ? readNumbers('unique', order) : null;
-      return runsOf(readNumbers('unique', sorted), places);
-    }),
-  );
-  const typed = storedNumbers(distinct, x.dtype, 'unique');
-  return deviceGuard(x.device, () => [
-    tensor(typed, { dtype: x.dtype }),
-    ...(returnInverse ? [tensor(inverse, { shape: x.shape })] : []),
-    ...(returnCounts ? [tensor(Int32Array.from(counts))] : []),
-  ]);
-}
-
-/**
- * Returns the distinct values, their counts and, at each value's original position, the index of its run. NaN doesn't
- * equal itself, so each NaN is a separate run.
- */
-function runsOf(sorted: ArrayLike<number>, places: ArrayLike<number> | null) {
-  const distinct: number[] = [];
-  const counts: number[] = [];
-  const inverse = new Int32Array(places?.length ?? 0);
-  for (let i = 0; i < sorted.length; i++) {
-    if (i === 0 || sorted[i] !== sorted[i - 1]) {
-      // Makes −0 0: the value must not depend on which of them comes first.
-      distinct.push(sorted[i]! + 0);
-      counts.push(0);
-    }
-    counts[counts.length - 1]!++;
-    if (places) inverse[places[i]!] = counts.length - 1;
-  }
-  return { distinct, counts, inverse };
 }

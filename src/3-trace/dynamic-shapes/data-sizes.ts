@@ -13,7 +13,6 @@ import { coordinatesOf, nonzeroPlaces } from './nonzero.ts';
 import { repeatInterleaveInOps } from './repeats.ts';
 import { type SizeSource, SizesComputed, withSizeSource } from './size-source.ts';
 import { tensorSplitInOps } from './split-points.ts';
-import { uniqueInOps } from './unique.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -27,7 +26,6 @@ const inOps: ReadonlyMap<string, Callable> = new Map<string, Callable>([
   ['oneHot', oneHotInOps],
   ['repeatInterleave', repeatInterleaveInOps],
   ['tensorSplit', tensorSplitInOps],
-  ['unique', uniqueInOps],
 ]);
 
 /** Functions that read values for their results, but not for the results' sizes. */

@@ -12,6 +12,8 @@ import {
   stack,
   type Tensor,
   tensor,
+  unique,
+  uniqueConsecutive,
   zeros,
 } from '../../../src/index.ts';
 
@@ -161,6 +163,25 @@ export const functions: Readonly<Record<string, Case>> = {
       return table.indexSelect(0, distinct).tanh().indexSelect(0, places).sum(0);
     },
     args: (run) => [leaf(5, 2), int(0, run % 5, 3, 3, (run * 2) % 5)],
+  },
+  'one lookup per distinct row': {
+    fn: (table: Tensor, ids: Tensor) => {
+      const options = { dim: 0, returnInverse: true, returnCounts: true };
+      const [rows, places, counts] = unique(ids, options) as [Tensor, Tensor, Tensor];
+      const found = table.indexSelect(0, rows.select(1, 0)).tanh().mul(counts.unsqueeze(1));
+      return found.indexSelect(0, places).sum(0);
+    },
+    args: (run) => [
+      leaf(5, 2),
+      int(0, run % 3, 3, 1, run % 3, 0, (run * 2) % 3, 1).reshape([4, 2]),
+    ],
+  },
+  'runs of equal labels': {
+    fn: (x: Tensor, labels: Tensor) => {
+      const [runs, places] = uniqueConsecutive(labels, { returnInverse: true }) as [Tensor, Tensor];
+      return x.mul(0).indexAdd(0, places, x.exp()).narrow(0, 0, runs.numel()).prod();
+    },
+    args: (run) => [leaf(5), int(1, run % 2, run % 2, 1, (run * 2) % 3)],
   },
   'tokens that are no padding': {
     fn: (x: Tensor, ids: Tensor) => {
