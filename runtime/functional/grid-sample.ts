@@ -24,7 +24,7 @@ import {
 import { matmul } from '../ops/products/matmul.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { arrayOf, count, flag, oneOf } from '../options/option-kinds.ts';
+import { arrayOf, count, either, flag, oneOf } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
@@ -43,18 +43,23 @@ const kinds: OptionKinds<GridSampleOptions> = {
   alignCorners: flag,
 };
 
-function expectFit(x: Tensor, grid: Tensor): void {
-  const fits = x.rank === 4 && grid.rank === 4 && grid.shape[3] === 2;
-  if (fits && x.shape[0] === grid.shape[0]) return;
+function expectFit(x: Tensor, grid: Tensor, { mode }: GridSampleOptions): void {
+  const dims = x.rank - 2;
+  const isKnown = dims === 2 || (dims === 3 && mode !== 'bicubic');
+  const fits = grid.rank === x.rank && grid.shape[x.rank - 1] === dims;
+  if (isKnown && fits && x.shape[0] === grid.shape[0]) return;
   throw new ShapeError({
     what: "gridSample: image and grid don't fit",
     given: `${formatSpec(x)} and ${formatSpec(grid)}`,
-    expected: '[n, c, h, w] and [n, h′, w′, 2] with x and y of each pixel',
+    expected:
+      '[n, c, h, w] and [n, h′, w′, 2] with x and y of each pixel, or volumes [n, c, d, h, w] and [n, d′, h′, w′, 3], which are not sampled bicubically',
     remedy: 'make the grid with affineGrid(theta, [n, c, h, w])',
   });
 }
 
-/** The row or column of a pixel next to a position, and its weight. */
+const isHalf = ({ dtype }: Tensor): boolean => dtype === 'float16' || dtype === 'bfloat16';
+
+/** A pixel's row or column beside a position, and its factor. */
 type Tap = readonly [place: Tensor, factor: Tensor];
 
 /** The two pixels around each position. */
@@ -101,56 +106,74 @@ function padded(
 }
 
 /**
- * Samples `x` [n, c, h, w] at the positions of `grid` [n, h', w', 2], x and y from −1 to 1: [n, c, h', w']. Throws
- * ShapeError for other shapes. As in PyTorch, `bicubic` pads the pixels that it reads; other modes pad the positions.
+ * Samples `x` [n, c, h, w] at the positions of `grid` [n, h', w', 2], x and y from −1 to 1: [n, c, h', w']; a volume
+ * [n, c, d, h, w] at those of [n, d', h', w', 3]. Throws ShapeError for other shapes. As in PyTorch, `bicubic` pads the
+ * pixels that it reads, other modes the positions.
  */
 export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
   expectTensors('gridSample', x, grid);
   expectOptions('gridSample', options, kinds);
   const { mode = 'bilinear', alignCorners = false } = options;
-  expectFit(x, grid);
-  const [n, c, h, w] = x.shape as [number, number, number, number];
-  const [oh, ow] = grid.shape.slice(1) as [number, number];
+  expectFit(x, grid, options);
+  if (isHalf(x) || isHalf(grid)) {
+    // Positions in half precision would miss pixels.
+    return tidy(() =>
+      cast(gridSample(cast(x, 'float32'), cast(grid, 'float32'), options), x.dtype),
+    );
+  }
+  const [n, c, ...sizes] = x.shape as [number, number, ...number[]];
+  const out = grid.shape.slice(1, -1);
+  const [pixels, count] = [sizes, out].map((own) => own.reduce((a, b) => a * b, 1)) as [
+    number,
+    number,
+  ];
   return tidy(() => {
-    const flat = reshape(x, [n, c, h * w]);
-    const along = (axis: number, size: number) => {
-      const unit = add(select(grid, 3, axis), 1);
+    const flat = reshape(x, [n, c, pixels]);
+    // The grid names the last axis first.
+    const positions = sizes.map((size, axis) => {
+      const unit = add(select(grid, -1, sizes.length - 1 - axis), 1);
       const place = alignCorners ? mul(unit, (size - 1) / 2) : sub(mul(unit, size / 2), 0.5);
       return mode === 'bicubic' ? place : padded(place, size, options);
+    });
+    const pixel = (places: readonly Tensor[]) => {
+      const clamped = places.map((place, axis) => clamp(place, { min: 0, max: sizes[axis]! - 1 }));
+      const at = clamped.reduce((above, own, axis) => add(mul(above, sizes[axis]!), own));
+      const index = cast(reshape(at.detach(), [n, 1, count]), 'int32');
+      const found = gather(flat, 2, expand(index, [n, c, count]));
+      const isInside = places
+        .map((place, axis) => cast(eq(clamped[axis]!, place), x.dtype))
+        .reduce((all, own) => mul(all, own));
+      return where(unsqueeze(isInside, 1), reshape(found, [n, c, ...out]), 0);
     };
-    const [column, row] = [along(0, w), along(1, h)];
-    const pixel = (rows: Tensor, columns: Tensor) => {
-      const [r, k] = [clamp(rows, { min: 0, max: h - 1 }), clamp(columns, { min: 0, max: w - 1 })];
-      const index = cast(reshape(add(mul(r, w), k), [n, 1, oh * ow]).detach(), 'int32');
-      const found = reshape(gather(flat, 2, expand(index, [n, c, oh * ow])), [n, c, oh, ow]);
-      const isInside = mul(cast(eq(r, rows), x.dtype), cast(eq(k, columns), x.dtype));
-      return where(unsqueeze(isInside, 1), found, 0);
-    };
-    if (mode === 'nearest') return pixel(round(row), round(column));
-    const taps = (position: Tensor, size: number): Tap[] =>
+    if (mode === 'nearest') return pixel(positions.map((position) => round(position)));
+    const taps = positions.map((position, axis): Tap[] =>
       mode === 'bilinear'
         ? linearTaps(position)
-        : cubicTaps(position).map(([place, factor]) => [padded(place, size, options), factor]);
-    const columns = taps(column, w);
-    return sumOf(
-      taps(row, h).map(([rows, down]) =>
-        sumOf(
-          columns.map(([places, right]) =>
-            mul(pixel(rows, places), unsqueeze(mul(down, right), 1)),
-          ),
-        ),
-      ),
+        : cubicTaps(position).map(([place, factor]) => [
+            padded(place, sizes[axis]!, options),
+            factor,
+          ]),
     );
+    const sampled = (places: readonly Tensor[], factor: Tensor | null): Tensor => {
+      const own = taps[places.length];
+      if (!own) return mul(pixel(places), unsqueeze(factor!, 1));
+      return sumOf(
+        own.map(([place, share]) =>
+          sampled([...places, place], factor ? mul(factor, share) : share),
+        ),
+      );
+    };
+    return sampled([], null);
   });
 }
 
 const sumOf = (parts: readonly Tensor[]): Tensor => parts.reduce((total, part) => add(total, part));
 
-const sizeKinds = { size: arrayOf(count(0), 4) };
+const sizeKinds = { size: either(arrayOf(count(0), 4), arrayOf(count(0), 5)) };
 
 /**
  * Returns the grid [n, h, w, 2] for `gridSample` that maps an output of `size` [n, c, h, w] by the affine matrices
- * `theta` [n, 2, 3].
+ * `theta` [n, 2, 3]; that of volumes [n, c, d, h, w], by matrices [n, 3, 4], is [n, d, h, w, 3].
  */
 export function affineGrid(
   theta: Tensor,
@@ -160,13 +183,15 @@ export function affineGrid(
   expectTensors('affineGrid', theta);
   expectArguments('affineGrid', { size }, sizeKinds);
   expectOptions('affineGrid', options, { alignCorners: flag });
-  const [n, , h, w] = size as [number, number, number, number];
-  if (theta.rank !== 3 || theta.shape[0] !== n || theta.shape[1] !== 2 || theta.shape[2] !== 3) {
+  const n = size[0]!;
+  const out = size.slice(2);
+  const dims = out.length;
+  if (theta.rank !== 3 || theta.shape.join() !== [n, dims, dims + 1].join()) {
     throw new ShapeError({
       what: "affineGrid: maps and size don't fit",
       given: `${formatSpec(theta)} for a size [${size.join()}]`,
-      expected: `[${n}, 2, 3]`,
-      remedy: 'pass a matrix [2, 3] for each image',
+      expected: `[${n}, ${dims}, ${dims + 1}]`,
+      remedy: `pass a matrix [${dims}, ${dims + 1}] for each image`,
     });
   }
   return tidy(() => {
@@ -178,11 +203,14 @@ export function affineGrid(
           : linspace(-end, end, count, { dtype: theta.dtype }),
       );
     };
-    const columns = expand(unsqueeze(centers(w), 0), [h, w]);
-    const rows = expand(unsqueeze(centers(h), 1), [h, w]);
-    const all = deviceGuard(theta.device, () => ones([h, w], { dtype: theta.dtype }));
-    const places = reshape(stack([columns, rows, all], 2), [1, h * w, 3]);
-    const found = matmul(expand(places, [n, h * w, 3]), transpose(theta, 1, 2));
-    return reshape(found, [n, h, w, 2]);
+    const along = out.map((length, axis) => {
+      const shape = out.map((_, d) => (d === axis ? length : 1));
+      return expand(reshape(centers(length), shape), out);
+    });
+    const all = deviceGuard(theta.device, () => ones(out, { dtype: theta.dtype }));
+    const pixels = out.reduce((a, b) => a * b, 1);
+    const places = reshape(stack([...along.reverse(), all], dims), [1, pixels, dims + 1]);
+    const found = matmul(expand(places, [n, pixels, dims + 1]), transpose(theta, 1, 2));
+    return reshape(found, [n, ...out, dims]);
   });
 }
