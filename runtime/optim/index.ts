@@ -22,6 +22,7 @@ export { ChainedScheduler, SequentialLR } from './composed-schedules.ts';
 export { CyclicLR, type CyclicLROptions, OneCycleLR, type OneCycleLROptions } from './cycles.ts';
 export { LBFGS, type LBFGSOptions } from './lbfgs.ts';
 export type { MomentumOptimizer } from './momentum.ts';
+export { Muon, type MuonOptions } from './muon.ts';
 export {
   Optimizer,
   type ParameterGroup,

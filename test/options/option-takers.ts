@@ -167,6 +167,13 @@ export const takers: Readonly<Record<string, Taker>> = {
     { lr: 0.1, maximize: true, etas: [0.5, 1.2], stepSizes: [1e-6, 50] },
     (o) => new optim.Rprop(weights(), o),
   ),
+  'optim.Muon': taking<optim.MuonOptions>(
+    {
+      ...{ ...rates, momentum: 0.9, nesterov: true, eps: 1e-7, nsSteps: 3 },
+      ...{ nsCoefficients: [3, -4, 2], adjustLrFn: 'original' },
+    },
+    (o) => new optim.Muon([ones([2, 2], { requiresGrad: true })], o),
+  ),
   'optim.ASGD': taking<optim.ASGDOptions>(
     { ...rates, lambd: 1e-4, alpha: 0.75, t0: 10 },
     (o) => new optim.ASGD(weights(), o),

@@ -74,8 +74,8 @@ describe.runIf(TRAINING_CASE === undefined)('training-steps', () => {
     );
     expect(missing.map(([name]) => name)).toEqual([]);
     const classes = Object.entries(optim).filter(([, each]) => isSubclass(each, optim.Optimizer));
-    // LBFGS calls a closure several times in a step: test/optim/lbfgs.
-    const others = ['Optimizer', 'LBFGS'];
+    // LBFGS calls a closure several times in a step, and Muon takes matrices alone: test/optim/lbfgs and muon.
+    const others = ['Optimizer', 'LBFGS', 'Muon'];
     expect([...optimizerNames].sort()).toEqual(
       classes.flatMap(([name]) => (others.includes(name) ? [] : [name])).sort(),
     );
