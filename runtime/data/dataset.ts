@@ -9,7 +9,7 @@ import { indexSelect } from '../ops/indexing/indexing.ts';
 import { select } from '../ops/movement/movement.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectArguments } from '../options/expect-options.ts';
-import { anyInteger, anyNumber, arrayOf, withLength } from '../options/option-kinds.ts';
+import { anObject, anyInteger, anyNumber, arrayOf, withLength } from '../options/option-kinds.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -85,6 +85,46 @@ export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchData
   /** Whether the underlying data set makes batches itself. */
   get makesBatches(): boolean {
     return makesBatches(this.dataset);
+  }
+}
+
+type Samples<D> = {
+  readonly [Key in keyof D]: D[Key] extends Dataset<infer Sample> ? Sample : never;
+};
+
+/** Data sets of equal lengths side by side: a sample has one of each, in an array or by name. */
+export class StackDataset<
+  D extends readonly Dataset<unknown>[] | Readonly<Record<string, Dataset<unknown>>>,
+> implements Dataset<Samples<D>>
+{
+  readonly datasets: D;
+  readonly length: number;
+
+  constructor(datasets: D) {
+    expectArguments('StackDataset', { datasets }, { datasets: anObject });
+    const all: readonly Dataset<unknown>[] = Object.values(datasets);
+    expectArguments('StackDataset', { datasets: all }, { datasets: arrayOf(withLength) });
+    const lengths = new Set(all.map(({ length }) => length));
+    if (lengths.size !== 1) {
+      throw new ShapeError({
+        what: 'StackDataset: not the same number of samples',
+        given: all.length === 0 ? 'no data sets' : `lengths ${[...lengths].join(', ')}`,
+        expected: 'data sets of one length',
+        remedy: 'take a Subset of the longer ones',
+      });
+    }
+    this.datasets = datasets;
+    this.length = all[0]!.length;
+  }
+
+  get(index: number): Samples<D> {
+    expectArguments('StackDataset', { index }, { index: anyInteger });
+    if (Array.isArray(this.datasets)) {
+      return this.datasets.map((own: Dataset<unknown>) => own.get(index)) as never;
+    }
+    return Object.fromEntries(
+      Object.entries(this.datasets).map(([name, own]) => [name, own.get(index)]),
+    ) as never;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Exports that run everywhere; `mnist.ts` reads files and is for Node only. */
-export { ConcatDataset, randomSplit, Subset, TensorDataset } from './dataset.ts';
+export { ConcatDataset, randomSplit, StackDataset, Subset, TensorDataset } from './dataset.ts';
 export { type IdxArray, parseIdx } from './idx.ts';
 export { type ImageBatch, ImageDataset, type ImageDatasetOptions } from './image-dataset.ts';
 

@@ -66,7 +66,8 @@ export interface AttentionCall {
 export class MultiheadAttention extends Module {
   readonly embedDim: number;
   readonly numHeads: number;
-  readonly dropout: number;
+  /** May be changed between calls. */
+  dropout: number;
   readonly addZeroAttn: boolean;
   readonly batchFirst: boolean;
   /** The stacked weights [3 · features, features] of queries, keys and values; null if their sizes differ. */

@@ -66,7 +66,8 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
   readonly numLayers: number;
   readonly bidirectional: boolean;
   readonly batchFirst: boolean;
-  readonly dropout: number;
+  /** May be changed between calls. */
+  dropout: number;
   /** Cells by layer; if bidirectional, forward then backward for each layer. */
   readonly cells: readonly Cell[];
 

@@ -205,6 +205,35 @@ describe('parts of data sets', () => {
     );
   });
 
+  it('StackDataset has a sample of each data set, in an array or by name', async () => {
+    const [images, labels] = [
+      [10, 20, 30],
+      [1, 2, 3],
+    ].map((all) => ({
+      length: all.length,
+      get: (i: number) => all[i]!,
+    })) as [data.Dataset<number>, data.Dataset<number>];
+    const pairs = new data.StackDataset([images, labels]);
+    expect([pairs.length, pairs.get(1)]).toEqual([3, [20, 2]]);
+    const named = new data.StackDataset({ images, labels });
+    expect(named.get(2)).toEqual({ images: 30, labels: 3 });
+    const loader = new data.DataLoader(named, { batchSize: 2 });
+    const batches = [];
+    for await (const batch of loader) batches.push(batch as { images: Tensor; labels: Tensor });
+    expect(batches.map((batch) => [batch.images, batch.labels].map((x) => x.tolist()))).toEqual([
+      [
+        [10, 20],
+        [1, 2],
+      ],
+      [[30], [3]],
+    ]);
+    for (const { images: x, labels: y } of batches) [x, y].forEach((own) => void own.dispose());
+    const shorter = new data.Subset(images, [0]);
+    expect(() => new data.StackDataset([shorter, labels])).toThrow(
+      'not the same number of samples',
+    );
+  });
+
   it('Subset and ConcatDataset pass samples and batches on', () => {
     const subset = new data.Subset(dataset, [4, 0]);
     const all = new data.ConcatDataset([subset, dataset]);

@@ -193,6 +193,7 @@ export const others: Readonly<Record<string, string>> = {
   'optim.RMSprop': '[leaf], { lr: 0.1 }',
   'optim.Rprop': '[leaf], { lr: 0.1 }',
   'optim.ASGD': '[leaf], { lr: 0.1 }',
+  'optim.Muon': '[m.requiresGrad_()], { lr: 0.1 }',
   'optim.LBFGS': '[leaf], { lr: 0.1 }',
   'optim.AveragedModel': 'lin, { useBuffers: true }',
   'optim.SWALR': 'sgd, { swaLr: 0.1 }',
@@ -216,6 +217,7 @@ export const others: Readonly<Record<string, string>> = {
   'data.TensorDataset': 'm, v',
   'data.Subset': 'set, [0, 1]',
   'data.ConcatDataset': '[set, set]',
+  'data.StackDataset': '{ a: set, b: set }',
   'data.randomSplit': 'set, [2, 2], 1',
   'data.SequentialSampler': 'set',
   'data.RandomSampler': 'set, { seed: 1 }',
@@ -322,6 +324,7 @@ export const methodsOfObjects: Readonly<Record<string, string>> = {
   'TensorDataset.batch': 'set, [0, 1]',
   'Subset.get': 'new data.Subset(set, [0, 1]), 1',
   'Subset.batch': 'new data.Subset(set, [0, 1]), [0, 1]',
+  'StackDataset.get': 'new data.StackDataset([set, set]), 1',
   'ConcatDataset.get': 'new data.ConcatDataset([set, set]), 1',
   'ImageDataset.batch':
     'new data.ImageDataset(new Uint8Array(4), new Uint8Array(1), { height: 2, width: 2 }), [0]',
