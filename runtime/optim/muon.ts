@@ -3,9 +3,9 @@ import { ArgumentError } from '../errors/errors.ts';
 import { cast } from '../ops/core/cast.ts';
 import { add_, mul_ } from '../ops/in-place/in-place.ts';
 import { transpose } from '../ops/movement/movement.ts';
-import { add, clampMin, div, lerp, mul } from '../ops/pointwise/pointwise.ts';
+import { add, clampMin, div, mul, sqrt, square } from '../ops/pointwise/pointwise.ts';
 import { matmul } from '../ops/products/matmul.ts';
-import { norm } from '../ops/reduce/statistics.ts';
+import { sum } from '../ops/reduce/reduce.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, count, flag, oneOf, orNull } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -98,7 +98,9 @@ export class Muon extends Optimizer<MuonGroup, undefined> {
     const average = this.averages[index]!;
     mul_(average, momentum);
     add_(average, grad, 1 - momentum);
-    const direction = group.nesterov ? lerp(grad, average, momentum) : average;
+    const direction = group.nesterov
+      ? add(mul(grad, 1 - momentum), mul(average, momentum))
+      : average;
     const step = cast(orthogonalized(direction, group), target.dtype);
     mul_(target, 1 - lr * weightDecay);
     add_(target, step, -lr * scaleFor(target, group));
@@ -113,7 +115,7 @@ function orthogonalized(update: Tensor, { nsCoefficients, eps, nsSteps }: MuonGr
   const wide = isHalf ? cast(update, 'float32') : update;
   // The product with the transpose is the smaller one.
   const turned = rows > columns ? transpose(wide, 0, 1) : wide;
-  let x = div(turned, clampMin(norm(turned), eps));
+  let x = div(turned, clampMin(sqrt(sum(square(turned))), eps));
   for (let i = 0; i < nsSteps; i++) {
     const gram = matmul(x, transpose(x, 0, 1));
     const powers = add(mul(gram, b), mul(matmul(gram, gram), c));

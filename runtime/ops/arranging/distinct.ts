@@ -80,14 +80,14 @@ function distinct(
     const run = sub(cumsum(starts, 0), 1);
     const first = maskedSelect(order, starts);
     const values = indexSelect(own, 0, first);
-    const others = [
-      ...(returnInverse ? [scatter(order, 0, order, run)] : []),
+    return [
+      // The value of both zeros is 0.
+      dim === null && dtypes[x.dtype].floating ? add(values, 0) : movedim(values, 0, dim ?? 0),
+      ...(returnInverse
+        ? [reshape(scatter(order, 0, order, run), dim === null ? x.shape : [count])]
+        : []),
       ...(returnCounts ? [countedInBins(run, null, first.numel())] : []),
     ];
-    if (dim !== null) return [movedim(values, 0, dim), ...others];
-    if (returnInverse) others[0] = reshape(others[0]!, x.shape);
-    // The value of both zeros is 0.
-    return [dtypes[x.dtype].floating ? add(values, 0) : values, ...others];
   };
   return naming(name, () => noGrad(() => deviceGuard(x.device, () => tidy(found))));
 }
