@@ -1,5 +1,7 @@
 import type { NumberHistory } from '../guards/number-history.ts';
+import { ChangingFacts } from '../traces/changing-facts.ts';
 import { isDecision } from '../traces/graph-break.ts';
+import { OpSites } from '../traces/op-sites.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
@@ -26,6 +28,10 @@ interface TraceOptions extends ControlLimits {
   readonly traceLimit?: number;
   /** Called with each instruction before it is executed, for logs. */
   readonly onInstruction?: ((code: Code, pc: Pc) => void) | undefined;
+  /** The facts that earlier calls have changed at this point. */
+  readonly changing?: ChangingFacts;
+  /** Notes the calls that are followed, and where ops are appended. */
+  readonly sites?: OpSites;
   /** The later phases that process the programs of branches and loop bodies. */
   readonly regions: RegionPhases;
 }
@@ -113,7 +119,8 @@ function traceOnce(
   const control = new GraphControl(controlPolicy, plans, options);
   const { traceLimit = Number.POSITIVE_INFINITY } = options;
   const randomStream = (tracer: Tracer) => new RelativeStream(tracer);
-  const given = { numbersAreVolatile, history, control, traceLimit, randomStream };
+  const { sites = new OpSites(), changing = new ChangingFacts(false) } = options;
+  const given = { numbersAreVolatile, history, control, traceLimit, randomStream, sites, changing };
   const tracer = new Tracer(entryFrames, codeOf, given);
   tracer.execution = executionOf(tracer, {
     appendControl: (op, inputs, programs) => {

@@ -16,6 +16,7 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import { Suspended } from '../vm/frames/suspended.ts';
 import type { Entry, EntryOutcome } from './entry.ts';
 import { type FrameCompiler, isEntry } from './frame-compiler.ts';
+import { HostStretches } from './host-stretches.ts';
 import { inTurn } from './in-turn.ts';
 import { finishNatively, stepNatively, stepTo } from './native.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
@@ -66,6 +67,7 @@ export class EntryDispatcher {
   readonly #stats: StatsCounter;
   readonly #compiler: FrameCompiler;
   readonly #fallBack: FallBack;
+  readonly #stretches: HostStretches;
   /** Null without a budget. */
   readonly #budget: StepBudget | null;
 
@@ -81,6 +83,7 @@ export class EntryDispatcher {
     this.points = points;
     this.#stats = stats;
     this.#compiler = compiler;
+    this.#stretches = new HostStretches(compiler, stats);
     this.awaitsRuns = compiler.awaitsRuns;
     this.#fallBack = fallBack;
     this.#budget = budget;
@@ -102,12 +105,13 @@ export class EntryDispatcher {
 
   /** Compiles the entry at this point without running it. */
   prepare(point: ResumePoint, frames: readonly Frame[]): void {
-    if (!point.find(frames)) this.#translate(point, frames);
+    if (!point.find(frames) && point.native === null) this.#translate(point, frames);
   }
 
   /** Runs from a resume point to the return, or to an instruction that isn't traced. */
   walk(point: ResumePoint, frames: Frame[], owned: OwnedTensors): WalkOutcome {
-    const entry = this.#entryAt(point, frames);
+    const entry = this.#knownAt(point, frames) ?? this.#newAt(point, frames, owned);
+    if (entry === 'passed') return { kind: 'moved', entry: undefined, frames };
     if (!entry || entry.runsEagerly || entry.part.tooSmall)
       return this.#eagerly(entry, frames, owned);
     const before = events.kernels;
@@ -126,7 +130,8 @@ export class EntryDispatcher {
   /** Walks with an asynchronous backend, after the graphs of earlier calls. */
   walkAsync(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Promise<WalkOutcome> {
     return inTurn(async () => {
-      const entry = this.#entryAt(point, frames);
+      const entry = this.#knownAt(point, frames) ?? this.#newAt(point, frames, owned);
+      if (entry === 'passed') return { kind: 'moved', entry: undefined, frames };
       if (!entry || entry.runsEagerly || entry.part.tooSmall)
         return this.#eagerly(entry, frames, owned);
       const before = events.kernels;
@@ -143,10 +148,10 @@ export class EntryDispatcher {
     });
   }
 
-  #entryAt(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
+  #knownAt(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
     const known = point.find(frames);
     if (known && sessionIdleSince !== undefined) endLongCaptureSession();
-    return known ?? this.#translate(point, frames);
+    return known;
   }
 
   /** Runs as ordinary JavaScript, as there is no program to run. */
@@ -216,11 +221,28 @@ export class EntryDispatcher {
     return entry ? point.after(entry, frames, this.points) : this.points.at(frames);
   }
 
-  /** Traces and compiles at this point; undefined if it runs natively from now on. */
-  #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
+  /**
+   * Traces and compiles at this point. Undefined if it runs natively from now on; 'passed' if the code up to the next
+   * tensor op has run natively instead.
+   */
+  #newAt(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Entry | 'passed' | undefined {
     if (point.native !== null) return undefined;
     if (point.declines) return this.#reportPassing(point, frames);
-    if (this.#compiler.isCrowded(point) && !this.#isWorthAnEntry(point, frames)) return undefined;
+    if (this.#stretches.passGraphless(point, frames, owned)) {
+      this.#skipIfGraphless();
+      return 'passed';
+    }
+    if (this.#compiler.isCrowded(point)) {
+      // If many entries exist and none fits, only a recurring state is compiled, unless nothing may run eagerly.
+      const returns = !this.#compiler.mayFallBack || point.returns(frames);
+      if (!returns && this.#stretches.passCrowded(point, frames, owned)) return 'passed';
+      this.#reportCrowded(point, frames);
+      if (!returns) return undefined;
+    }
+    return this.#translate(point, frames);
+  }
+
+  #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
     logMiss(this.#name, point, frames);
     this.#compiler.makeRoom(point);
     const known = this.parts.length;
@@ -237,30 +259,30 @@ export class EntryDispatcher {
       );
     }
     logBreak(this.#name, found.result.outcome);
-    const { translations, graphs } = this.#stats;
-    const isSmall = this.parts.some(({ tooSmall }) => tooSmall);
-    if (translations >= graphlessLimit && graphs === 0 && !isSmall) {
-      this.#fallBack(`${graphlessLimit} traces have found no tensor op`, undefined);
-      this.skipped = true;
-    }
-    // The trace didn't know the numbers that the run calls for.
+    this.#skipIfGraphless();
+    // The trace knew none of the numbers that the run calls for.
     const isFor = found.result.called.length === 0 || found.find(frames) !== undefined;
     return isFor ? found : undefined;
   }
 
-  /** If many entries exist and none fits, only a recurring state is compiled, unless nothing may run eagerly. */
-  #isWorthAnEntry(point: ResumePoint, frames: readonly Frame[]): boolean {
-    const { mayFallBack } = this.#compiler;
-    const returns = !mayFallBack || point.returns(frames);
-    if (!point.isCrowded) {
-      point.isCrowded = true;
-      const cause = this.#compiler.lengths.cause ?? changesBetween(point, frames);
-      const why = `${point.size} different entries were compiled here and none fits; ${cause}`;
-      if (mayFallBack)
-        this.#reportNative(frames, `${why}. From now on, a call is compiled when its state recurs`);
-      else warnOnce(`${this.#name || 'a function'} is retraced again and again: ${why}`);
-    }
-    return returns;
+  /** Many traces without a graph, or calls of which the host part ran natively, show that there is nothing to compile. */
+  #skipIfGraphless(): void {
+    const { translations, graphs } = this.#stats;
+    if (translations + this.#stretches.passed < graphlessLimit || graphs > 0 || this.skipped)
+      return;
+    if (this.parts.some(({ tooSmall }) => tooSmall)) return;
+    this.#fallBack(`${graphlessLimit} traces have found no tensor op`, undefined);
+    this.skipped = true;
+  }
+
+  #reportCrowded(point: ResumePoint, frames: readonly Frame[]): void {
+    if (point.isCrowded) return;
+    point.isCrowded = true;
+    const cause = this.#compiler.lengths.cause ?? point.changes(frames);
+    const why = `${point.size} different entries were compiled here and none fits; ${cause}`;
+    if (this.#compiler.mayFallBack)
+      this.#reportNative(frames, `${why}. From now on, a call is compiled when its state recurs`);
+    else warnOnce(`${this.#name || 'a function'} is retraced again and again: ${why}`);
   }
 
   /** Runs sizes eagerly that haven't recurred so far, and warns the user once. */
@@ -308,11 +330,12 @@ export class EntryDispatcher {
     return atReturn ? this.natively(frames, owned) : { kind: 'moved', entry: undefined, frames };
   }
 
-  /** Runs the instruction that isn't traced. */
-  step(frames: Frame[], owned: OwnedTensors): void {
+  /** Runs the instruction that isn't traced, and those after it on values that change as well. */
+  step({ entry, frames }: Break, owned: OwnedTensors): void {
     const before = events.kernels;
     stepNatively(frames, owned, keepsNoOperand);
     this.#stats.eagerKernels += events.kernels - before;
+    if (entry) this.#stretches.continue(entry, frames, owned);
   }
 
   /** Runs everything from here to the return or an `await`. */
@@ -370,13 +393,4 @@ function positionOf(frames: readonly Frame[]): UserPosition | undefined {
   // A caller's pc is already past its call.
   const span = spans[frame === frames.at(-1) ? frame.pc : frame.pc - 1];
   return span && source.position(span.start);
-}
-
-/** Names the guards that reject a call for most of the entries. */
-function changesBetween(point: ResumePoint, frames: readonly Frame[]): string {
-  const counts = new Map<string, number>();
-  for (const miss of point.misses(frames)) counts.set(miss, (counts.get(miss) ?? 0) + 1);
-  const often = [...counts].sort(([, a], [, b]) => b - a).map(([miss]) => miss);
-  const shown = often.slice(0, 2).map((miss) => `'${miss}'`);
-  return `what the guards rely on changes with every call: ${shown.join(' and ')} failed`;
 }

@@ -1,10 +1,7 @@
-import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { AutogradError, TostaticError } from '../../runtime/errors/errors.ts';
 import { poisoning } from '../../runtime/memory/poison.ts';
 import { type SpanStart, spans } from '../../runtime/profiler/spans.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
-import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import { withCaptureSession } from '../1-capture/capture.ts';
 import type { RegionPhases } from '../3-trace/append-regions.ts';
@@ -31,8 +28,8 @@ import { type CompiledPart, RunRecord } from '../programs/compiled-part.ts';
 import { portableMemory } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
-import { readOutside } from '../regions/append-control.ts';
 import type { StatsCounter } from '../stats.ts';
+import { OpSites } from '../traces/op-sites.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
@@ -40,6 +37,7 @@ import { Entry } from './entry.ts';
 import { LengthsTraced } from './lengths-traced.ts';
 import { savedInputsOf } from './ownership/saved-views.ts';
 import { firstOptions, PlanInForce, type ReadySubgraph } from './plan-in-force.ts';
+import { readByGradients } from './read-by-gradients.ts';
 import type { Candidate, ResumePoint } from './resume-point.ts';
 import { SizedEntries, withOwnSizes } from './sized-entries.ts';
 import { type PlanChoice, SubgraphVariants } from './subgraph-variants.ts';
@@ -78,6 +76,7 @@ export class FrameCompiler {
   /** Limits attempts to trace the function as one program when breaks are allowed. */
   readonly #pathBudget: PathBudget;
   readonly lengths = new LengthsTraced();
+  readonly sites = new OpSites();
 
   constructor(settings: StaticSettings, stats: StatsCounter) {
     this.#settings = settings;
@@ -163,6 +162,7 @@ export class FrameCompiler {
     const result = withCaptureSession(() =>
       trace(frames, code, {
         history: point.history,
+        changing: point.facts,
         numbersAreVolatile: point.size >= volatileAfter,
         unrollLimit,
         pathLimit,
@@ -171,6 +171,7 @@ export class FrameCompiler {
         controlPolicy: fullGraph ? 'always' : capture === 'auto' ? 'possible' : 'functions',
         regions: regionPhases,
         onInstruction: instructionLog(),
+        sites: this.sites,
       }),
     );
     this.#stats.translations++;
@@ -356,40 +357,4 @@ function compileOps(result: TraceResult, options: CompileOptions): CompiledOps |
     };
     return { result: left, stages: compileSubgraph(program, left, options) };
   }
-}
-
-/**
- * Returns the indices of inputs that gradients read: their data is saved for backward, also by branches and loops, or
- * read after a write. A backward inside the program looks like any other op, so every such read counts.
- */
-function readByGradients(
-  { inputs, ops }: Program,
-  { backward }: PlannedSubgraph,
-): readonly number[] {
-  const roots = new Map<ValueId, ValueId>();
-  const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
-  const read = new Set<ValueId>();
-  let written = false;
-  for (const each of ops) {
-    const { op, inputs: operands, outputs } = each;
-    const targets = writtenOperands(each);
-    if (op.kernel.kind === 'view') roots.set(outputs[0]!, rootOf(operands[0]!));
-    else if (written) {
-      operands.forEach((id, i) => {
-        if (!targets.includes(i) && operandUse(op, i) === 'data') read.add(rootOf(id));
-      });
-    }
-    written ||= targets.length > 0;
-    for (const id of readByBackwardOf(each)) read.add(rootOf(id));
-  }
-  for (const id of backward?.saved.withData ?? []) read.add(rootOf(id));
-  return inputs.flatMap((id, i) => (read.has(id) ? [i] : []));
-}
-
-/** Returns the operands of a branch or loop that its own backward reads. */
-function readByBackwardOf({ inputs, regions = [] }: ProgramOp): readonly ValueId[] {
-  return regions.flatMap(({ joint, program }) => {
-    const first = inputs.length - program.inputs.length;
-    return joint ? [...readOutside(joint).operands].map((i) => inputs[first + i]!) : [];
-  });
 }

@@ -4,11 +4,16 @@ import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import type { ShapeBounds } from '../guards/shape-bounds.ts';
 import { objectId, sourceKey } from '../guards/source-key.ts';
+import { ChangingFacts, isOfHostValue } from '../traces/changing-facts.ts';
+import type { Outcome } from '../traces/trace-result.ts';
+import { writes } from '../vm/bytecode/effects.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc } from '../vm/bytecode/instructions.ts';
-import type { Entry } from './entry.ts';
+import { Entry } from './entry.ts';
 import { ReturningStates } from './returning-states.ts';
 import type { SizedEntries } from './sized-entries.ts';
+
+type BreakOutcome = Extract<Outcome, { kind: 'break' }>;
 
 /** One trace, compiled for a single set of sizes or for several. */
 export type Candidate = Entry | SizedEntries;
@@ -21,12 +26,14 @@ const fewest = 16;
 /** A stack of instructions where execution may continue, with the entries compiled for it so far. */
 export class ResumePoint {
   readonly history: NumberHistory;
+  readonly facts: ChangingFacts;
   /** Ordered by when they were last found after another entry, oldest first. */
   readonly #entries = new Set<Candidate>();
   readonly #states = new ReturningStates();
   /** The entry whose guards held last. */
   #last: Candidate | undefined;
   #dispatch: Dispatch<Candidate> | undefined;
+  #hasNoGraph: boolean | undefined;
   readonly #next = new WeakMap<Entry, Map<Pc, ResumePoint>>();
   /** Why no more entries are compiled here and execution continues natively; null if entries may be compiled. */
   native: string | null = null;
@@ -39,6 +46,7 @@ export class ResumePoint {
 
   constructor(dynamic: Dynamic, bounds: ShapeBounds) {
     this.history = new NumberHistory(dynamic, bounds);
+    this.facts = new ChangingFacts(dynamic !== false);
   }
 
   get entries(): readonly Candidate[] {
@@ -53,6 +61,7 @@ export class ResumePoint {
   add(entry: Candidate): void {
     this.#entries.add(entry);
     this.#last = entry;
+    this.#hasNoGraph = undefined;
     this.#dispatch = undefined;
   }
 
@@ -111,8 +120,10 @@ export class ResumePoint {
 
   /** Records the booleans and comparisons for which no entry fits. */
   noteChanges(frames: readonly Frame[]): void {
-    for (const { guards } of this.#entries) {
-      for (const guard of guards.failing(frames)) {
+    const failing = [...this.#entries].map(({ guards }) => guards.failing(frames));
+    this.facts.note(failing.flat());
+    for (const guards of failing) {
+      for (const guard of guards) {
         const isTest = guard.kind === 'truthy' || guard.kind === 'value';
         if (isTest) this.history.noteChange(sourceKey(guard.source));
         const isComparison = guard.kind === 'number' && typeof guard.value === 'boolean';
@@ -123,12 +134,42 @@ export class ResumePoint {
     }
   }
 
+  /** Whether no entry has a tensor op. */
+  get hasNoGraph(): boolean {
+    this.#hasNoGraph ??= this.entries.every((entry) => entry instanceof Entry && !entry.subgraph);
+    return this.#hasNoGraph;
+  }
+
+  /** Whether each entry rejects these frames because of a value of JavaScript. */
+  differsInHostValues(frames: readonly Frame[]): boolean {
+    return this.entries.every(({ guards }) => guards.failing(frames).some(isOfHostValue));
+  }
+
   /** For each entry, its first failing guard, as the user would write it. */
   misses(frames: readonly Frame[]): string[] {
     return this.entries.flatMap(({ guards, names }) => {
       const failing = guards.firstFailing(frames);
       return failing ? [printGuard(failing, names)] : [];
     });
+  }
+
+  /** Names the guards that reject a call for most of the entries. */
+  changes(frames: readonly Frame[]): string {
+    const counts = new Map<string, number>();
+    for (const miss of this.misses(frames)) counts.set(miss, (counts.get(miss) ?? 0) + 1);
+    const often = [...counts].sort(([, a], [, b]) => b - a).map(([miss]) => miss);
+    const shown = often.slice(0, 2).map((miss) => `'${miss}'`);
+    return `what the guards rely on changes with every call: ${shown.join(' and ')} failed`;
+  }
+
+  /** Notes the result of the instruction before, if it ran natively because its operands change from call to call. */
+  #noteResult({ record, frames: left }: BreakOutcome, frames: readonly Frame[]): void {
+    const frame = frames.length - 1;
+    const { closure, pc } = frames[frame]!;
+    const { pc: broken } = left[frame]!;
+    if (record.reason !== 'host-value' || pc !== broken + 1) return;
+    const reg = writes(closure.code.instructions[broken]!);
+    if (reg !== undefined) this.facts.noteRegister({ kind: 'register', frame, reg });
   }
 
   /** The point at which execution continues after `entry` broke and its instruction ran natively. */
@@ -148,6 +189,7 @@ export class ResumePoint {
     if (!next) {
       next = points.at(frames);
       byPc.set(pc, next);
+      if (outcome.kind === 'break') next.#noteResult(outcome, frames);
     }
     return next;
   }

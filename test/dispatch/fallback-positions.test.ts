@@ -11,22 +11,27 @@ it('a part that runs natively is named by the line of the user, also inside of a
   };
   let place = [0.1, 0.2, 0.3];
   const replay: { readonly place: number[]; readonly gain: number }[] = [];
-  const f = toStatic((x: Tensor) => {
-    const explores = random() < greed;
-    const action = explores ? Math.floor(random() * 2) : x.mul(tensor(place)).argmax().itemSync();
-    const next = place.map((value, i) => Math.tanh(value + (action === 0 ? 0.1 : -0.1) * (i + 1)));
-    replay.push({ place, gain: -Math.abs(place[0]!) });
-    if (replay.length > 6) replay.shift();
-    place = next;
-    greed *= 0.95;
-    if (replay.length < 4) return x;
-    const batch = Array.from({ length: 4 }, () => replay[Math.floor(random() * replay.length)]!);
-    const gains = tensor(batch.map(({ gain }) => gain));
-    return tensor(batch.map((each) => each.place))
-      .mul(x)
-      .sum()
-      .add(gains);
-  });
+  const f = toStatic(
+    (x: Tensor) => {
+      const explores = random() < greed;
+      const action = explores ? Math.floor(random() * 2) : x.mul(tensor(place)).argmax().itemSync();
+      const next = place.map((value, i) =>
+        Math.tanh(value + (action === 0 ? 0.1 : -0.1) * (i + 1)),
+      );
+      replay.push({ place, gain: -Math.abs(place[0]!) });
+      if (replay.length > 6) replay.shift();
+      place = next;
+      greed *= 0.95;
+      if (replay.length < 4) return x;
+      const batch = Array.from({ length: 4 }, () => replay[Math.floor(random() * replay.length)]!);
+      const gains = tensor(batch.map(({ gain }) => gain));
+      return tensor(batch.map((each) => each.place))
+        .mul(x)
+        .sum()
+        .add(gains);
+    },
+    { dynamic: false },
+  );
   for (let i = 0; i < 20; i++) f(ones([3]));
   const { fallbacks } = f.stats();
   expect(fallbacks.length).toBeGreaterThan(0);

@@ -54,7 +54,10 @@ describe('guards/dispatch', () => {
   });
 
   it('8 entries in turn are all hits', () => {
-    const f = toStatic((x: Tensor, mode: string) => (mode === 'a' ? x.add(1) : x.mul(mode.length)));
+    const f = toStatic(
+      (x: Tensor, mode: string) => (mode === 'a' ? x.add(1) : x.mul(mode.length)),
+      { dynamic: false },
+    );
     const modes = ['a', 'b', 'cc', 'ddd', 'e!', 'ffff', 'g', 'h'];
     for (let turn = 0; turn < 3; turn++) for (const mode of modes) f(randn([2]), mode).dispose();
     expect(f.stats()).toMatchObject({ translations: 8, graphRuns: 24, fallbacks: [] });

@@ -136,20 +136,16 @@ describe('trace/policy', () => {
     });
   });
 
-  it('a function that has no graph after 10 traces is skipped', () => {
+  it('a function that has no graph is skipped, whether it is traced or passed by natively', () => {
     const f = toStatic((x: string) => {
-      breakGraph();
-      const n = `${x}!`.length;
+      const n = x.length;
       breakGraph();
       return `${n}${x}`;
     });
-    const counts = Array.from({ length: 10 }, (_, i) => {
-      expect(f('a'.repeat(i))).toBe(`${i + 1}${'a'.repeat(i)}`);
-      return f.stats().translations;
-    });
-    // One more for each key.
-    expect(counts).toEqual([5, 6, 7, 8, 9, 10, 10, 10, 10, 10]);
-    expect(f.stats().fallbacks).toMatchObject([{ why: expect.stringContaining('no tensor op') }]);
+    for (let i = 0; i < 12; i++) expect(f('a'.repeat(i))).toBe(`${i}${'a'.repeat(i)}`);
+    const { translations, fallbacks } = f.stats();
+    expect(translations).toBeLessThan(10);
+    expect(fallbacks).toMatchObject([{ why: expect.stringContaining('no tensor op') }]);
   });
 
   it('a loop that breaks into small segments goes on natively, counted and explained', () => {

@@ -15,6 +15,7 @@ import { append, OwnMap } from '../../vm/language/primordials.ts';
 import { TakenBefore } from '../control-flow/lists/growable-array.ts';
 import type { CollectionChange } from '../effects/effects.ts';
 import type { WrittenEntries, WrittenEntry } from '../effects/written-entries.ts';
+import { expectLasting } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
 import { present, resolved, specialized } from '../variables/unions.ts';
@@ -310,6 +311,7 @@ export function entriesOf(
   if (state?.all) return state.all;
   const keys: unknown[] = [];
   forEachEntry(value, (_, key) => append(keys, key));
+  expectLasting(t, `members ${sourceKey(source)}`);
   t.guard(`members ${sourceKey(source)}`, { kind: 'members', source, keys });
   const all = new OwnMap<unknown, CollectionEntry>();
   for (let i = 0; i < keys.length; i++) all.set(keys[i], outerEntry(t, collection, keys[i]));

@@ -3,6 +3,7 @@ import type { NumberHistory } from '../../guards/number-history.ts';
 import { isProxy } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
+import type { ChangingFacts } from '../../traces/changing-facts.ts';
 import { uninitialized } from '../../vm/bytecode/frame.ts';
 import { isPrimitive, outerTensor, type Variable } from '../variables/variable.ts';
 import { symbolicFrom } from './symbolic.ts';
@@ -11,14 +12,16 @@ import { symbolicFrom } from './symbolic.ts';
 export class OuterVariables {
   readonly #bySource = new Map<string, Variable>();
   readonly #history: NumberHistory;
+  readonly #changing: ChangingFacts;
   /** All sources that were read. */
   readonly places: Source[] = [];
 
   /** Whether a key of a Map or Set is known to differ between calls. */
   hasChangingKeys = false;
 
-  constructor(history: NumberHistory) {
+  constructor(history: NumberHistory, changing: ChangingFacts) {
     this.#history = history;
+    this.#changing = changing;
   }
 
   /** Whether the object used as a key of a Map or Set differs between calls: another trace found another object. */
@@ -78,7 +81,12 @@ export class OuterVariables {
    */
   #numberFrom(source: Source, value: number, changes: boolean): Variable {
     const symbolic =
-      source.kind === 'register' || this.#history.isSymbolic(sourceKey(source), value, changes);
+      source.kind === 'register' ||
+      this.#history.isSymbolic(
+        sourceKey(source),
+        value,
+        changes || this.#changing.isInRegister(source),
+      );
     return symbolic ? symbolicFrom(source, value) : { kind: 'constant', value, source };
   }
 }

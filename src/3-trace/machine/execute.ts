@@ -83,6 +83,9 @@ export function execute(tracer: Tracer): End {
   }
 }
 
+const isCall = ({ op }: Instruction): boolean =>
+  op === 'call' || op === 'construct' || op === 'callSpread' || op === 'constructSpread';
+
 /** Executes one instruction of the top frame. Returns a value if the instruction returns or yields. */
 function step(tracer: Tracer): { readonly value: Variable } | undefined {
   tracer.tick();
@@ -91,6 +94,7 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   const { code } = frame.closure;
   const instruction = code.instructions[frame.pc]!;
   if (instruction.op === 'return') return { value: get(frame, instruction.src) };
+  if (isCall(instruction)) tracer.sites.noteCall(code, frame.pc);
   if (instruction.op === 'generatorStart') return { value: startGenerator(tracer, frame) };
   if (instruction.op === 'yield') {
     const isCaptured = tracer.frames.length === 1;

@@ -40,8 +40,9 @@ export function guardValue(t: Tracer, variable: SymbolicVariable): number | bool
   if (typeof value === 'number' && isOfLength(expr)) {
     t.sizes.holdForOneLength(t.position(), 'what it does depends on how many elements there are');
   }
-  if (source) t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
-  else t.guard(`number ${numberKey(expr)}`, { kind: 'number', expr, value });
+  const key = source ? `value ${sourceKey(source)}` : `number ${numberKey(expr)}`;
+  expectLasting(t, key);
+  t.guard(key, source ? { kind: 'value', source, value } : { kind: 'number', expr, value });
   return value;
 }
 
@@ -75,3 +76,12 @@ export function isPositive(t: Tracer, { expr }: SymbolicVariable): boolean {
   const range = rangeOf(expr, t.bounds);
   return range !== undefined && range.low > 0;
 }
+
+/** Breaks the graph before it relies on a fact that calls keep changing, if the graph may break. */
+export function expectLasting(t: Tracer, key: string): void {
+  if (t.control.policy === 'always') return;
+  if (t.changing.has(key, t.builder.opCount > 0)) throw changingValue();
+}
+
+export const changingValue = (): GraphBreak =>
+  new GraphBreak('host-value', 'a value that changes from run to run');

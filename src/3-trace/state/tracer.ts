@@ -9,7 +9,9 @@ import type { Guard } from '../../guards/guard.ts';
 import type { NumberHistory } from '../../guards/number-history.ts';
 import type { ShapeBounds } from '../../guards/shape-bounds.ts';
 import type { Source } from '../../guards/source.ts';
+import type { ChangingFacts } from '../../traces/changing-facts.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { OpSites } from '../../traces/op-sites.ts';
 import type { Code, SourceText } from '../../vm/bytecode/code.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
@@ -91,6 +93,7 @@ export class Tracer {
   readonly passed = new OwnMap<object, Source>();
   readonly inherited = new InheritedProperties();
   readonly variables: OuterVariables;
+  readonly changing: ChangingFacts;
   readonly entryFrames: readonly Frame[];
   #instructions = 0;
   readonly #traceLimit: number;
@@ -113,6 +116,7 @@ export class Tracer {
   /** Size bounds that every call has been checked against. */
   readonly bounds: ShapeBounds;
   readonly codeOf: CodeOf;
+  readonly sites: OpSites;
 
   constructor(
     entryFrames: readonly Frame[],
@@ -123,20 +127,26 @@ export class Tracer {
       control,
       traceLimit,
       randomStream,
+      sites,
+      changing,
     }: {
       numbersAreVolatile: boolean;
       history: NumberHistory;
       control: GraphControl;
       traceLimit: number;
       randomStream: (tracer: Tracer) => RandomStream;
+      sites: OpSites;
+      changing: ChangingFacts;
     },
   ) {
     this.codeOf = codeOf;
+    this.sites = sites;
     this.#traceLimit = traceLimit;
     this.entryFrames = entryFrames;
     this.effects = new EffectLog(this.journal);
     this.numbersAreVolatile = numbersAreVolatile;
-    this.variables = new OuterVariables(history);
+    this.variables = new OuterVariables(history, changing);
+    this.changing = changing;
     this.bounds = history.bounds;
     this.numbers = new ProgramNumbers(entryFrames, this.sizes, (read) => sizeIn(read.tensor, read));
     const root = {

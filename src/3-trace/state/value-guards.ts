@@ -21,7 +21,14 @@ import type {
   Variable,
 } from '../variables/variable.ts';
 import { expectIdentity } from './listed.ts';
-import { expectNoCall, guardNumbers, guardValue, isPositive } from './symbolic-guards.ts';
+import {
+  changingValue,
+  expectLasting,
+  expectNoCall,
+  guardNumbers,
+  guardValue,
+  isPositive,
+} from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
 
 /** Returns the value of a primitive. */
@@ -42,8 +49,16 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   if (t.numbersAreVolatile && typeof value === 'number' && rootOf(source).kind === 'register') {
     breakBeforeNumber(t);
   }
+  expectConstant(t, source, value);
   t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
   return value;
+}
+
+/** Breaks the graph before a text or number that calls keep changing is guarded. */
+function expectConstant(t: Tracer, source: Source, value: unknown): void {
+  if (typeof value !== 'string' && typeof value !== 'number') return;
+  expectLasting(t, `value ${sourceKey(source)}`);
+  if (t.changing.isInRegister(source) && t.control.policy !== 'always') throw changingValue();
 }
 
 /**

@@ -8,6 +8,7 @@ import { settleOrder } from '../heap/key-order.ts';
 import { type Key, ownAttributes, ownSymbols } from '../heap/made-objects.ts';
 import { writtenAbove } from '../heap/written-above.ts';
 import { expectNoStack } from '../state/exceptions.ts';
+import { expectLasting } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
 import type { ClosureVariable } from '../variables/function-variables.ts';
@@ -150,6 +151,7 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   expectNoParameters(value, 'the elements');
   const array = asArray(t, base);
   const keys = Object.keys(value);
+  expectLasting(t, `keys ${sourceKey(source)}`);
   t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys });
   const names = t.effects.keysOf(value, keys);
   if (!array || !t.effects.array(value)) return names;

@@ -50,7 +50,7 @@ describe('a captured generator or async function that goes on natively', () => {
       yield `${got}${`${name}!`.length}`;
       return name;
     };
-    const captured = toStatic(fn);
+    const captured = toStatic(fn, { dynamic: false });
     const all = (make: typeof fn) =>
       names.map((name) => {
         const generator = make(ones([2]), name);
@@ -66,7 +66,7 @@ describe('a captured generator or async function that goes on natively', () => {
       const text = await Promise.resolve(`${name}!`);
       return [first, text.length, await x.add(first).sum().item()];
     };
-    const captured = toStatic(fn);
+    const captured = toStatic(fn, { dynamic: false });
     for (const name of names) {
       expect(await captured(ones([2]), name)).toEqual(await fn(ones([2]), name));
     }

@@ -79,7 +79,10 @@ const endless = Number.POSITIVE_INFINITY;
 describe('what guards rely on changes with every call', () => {
   for (const [name, make] of Object.entries(caches)) {
     it(`${name}, and starts anew: each length is compiled once it has returned`, () => {
-      const { stats, translations, captured } = expectSameAsEager(() => make(12), { calls: 84 });
+      const { stats, translations, captured } = expectSameAsEager(() => make(12), {
+        calls: 84,
+        dynamic: false,
+      });
       expect(stats.translations).toBeGreaterThanOrEqual(12);
       // In the last rounds, every call runs a program.
       expect(translations.at(-1)).toBe(translations.at(-25));
@@ -87,14 +90,26 @@ describe('what guards rely on changes with every call', () => {
     });
 
     it(`${name}, without an end: no more than the first lengths are translated`, () => {
-      const { stats } = expectSameAsEager(() => make(endless), { calls: 24 });
+      const { stats } = expectSameAsEager(() => make(endless), { calls: 24, dynamic: false });
       expect(stats.translations).toBe(8);
       expect(stats.fallbacks).toHaveLength(1);
     });
   }
 
+  it.each(['a map of names', 'an object that gets keys'])(
+    '%s: if keys may change, what reads them runs between graphs, and no op eagerly',
+    (name) => {
+      const { stats } = expectSameAsEager(() => caches[name]!(endless), { calls: 24 });
+      expect(stats.translations).toBeLessThanOrEqual(12);
+      expect(stats.fallbacks).toEqual([]);
+      expect(stats.kernels.eager).toBe(0);
+    },
+  );
+
   it('more states than are compiled at first, in random order, all become entries', () => {
-    const f = toStatic((x: Tensor, mode: string) => x.mul(mode.length).add(mode.charCodeAt(0)));
+    const f = toStatic((x: Tensor, mode: string) => x.mul(mode.length).add(mode.charCodeAt(0)), {
+      dynamic: false,
+    });
     const call = (i: number) => {
       const mode = String.fromCharCode(97 + i).repeat(i + 1);
       const x = values([3], i);

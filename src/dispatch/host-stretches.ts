@@ -1,0 +1,144 @@
+/**
+ * Native execution from an instruction on values that change with every call up to the next one that may run tensor
+ * ops: logs, statistics and text between graphs.
+ */
+
+import { events } from '../../runtime/memory/events.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { keepsNoOperand } from '../3-trace/builtins/api.ts';
+import { isProxy } from '../guards/plain.ts';
+import type { StatsCounter } from '../stats.ts';
+import type { OpSites } from '../traces/op-sites.ts';
+import { reads } from '../vm/bytecode/effects.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import type { Instruction, Opcode } from '../vm/bytecode/instructions.ts';
+import { Suspended } from '../vm/frames/suspended.ts';
+import { isHostFunction, isNumberCall } from '../vm/language/host-functions.ts';
+import { executeFrame } from '../vm/machine/machine.ts';
+import type { Entry } from './entry.ts';
+import type { FrameCompiler } from './frame-compiler.ts';
+import { stepNatively } from './native.ts';
+import type { OwnedTensors } from './ownership/owned-tensors.ts';
+import type { ResumePoint } from './resume-point.ts';
+
+/** Long loops run faster once they are traced, or natively as a whole. */
+const mostSteps = 2 ** 14;
+
+const loads: ReadonlySet<Opcode> = new Set([
+  ...(['const', 'move', 'arg', 'this', 'loadFree', 'loadCell', 'outerCell', 'newCell'] as const),
+  ...(['storeCell', 'checkInitialized', 'uninitialized', 'closure', 'getProp', 'jump'] as const),
+]);
+
+/** After this many entries without a graph at one point, no more are compiled there. */
+const fewestDifferent = 4;
+
+/** Native execution between the graphs of one captured function. */
+export class HostStretches {
+  readonly #compiler: FrameCompiler;
+  readonly #stats: StatsCounter;
+
+  constructor(compiler: FrameCompiler, stats: StatsCounter) {
+    this.#compiler = compiler;
+    this.#stats = stats;
+  }
+
+  /** How often a call has passed a point without a graph. */
+  passed = 0;
+
+  /**
+   * At a point whose entries have no graph, but which no entry fits: runs what needs no tensor op, instead of compiling
+   * another one. Returns whether that is anything.
+   */
+  passGraphless(point: ResumePoint, frames: Frame[], owned: OwnedTensors): boolean {
+    if (point.size < fewestDifferent || !point.hasNoGraph) return false;
+    const isMoved = this.#run(frames, owned) !== 'nothing';
+    if (isMoved) this.passed++;
+    return isMoved;
+  }
+
+  /**
+   * At a point with many entries, all of which reject the call because of values of JavaScript: runs what these values
+   * decide before the next tensor op. Returns whether that is anything.
+   */
+  passCrowded(point: ResumePoint, frames: Frame[], owned: OwnedTensors): boolean {
+    return point.differsInHostValues(frames) && this.#run(frames, owned) === 'work';
+  }
+
+  /** Continues after an instruction that ran natively because its operands change from call to call. */
+  continue({ result: { outcome } }: Entry, frames: Frame[], owned: OwnedTensors): void {
+    if (outcome.kind === 'break' && outcome.record.reason === 'host-value')
+      this.#run(frames, owned);
+  }
+
+  /** Returns whether instructions have run, and whether one of them did more than load a value. */
+  #run(frames: Frame[], owned: OwnedTensors): 'work' | 'loads' | 'nothing' {
+    if (!this.#compiler.mayFallBack) return 'nothing';
+    const { sites } = this.#compiler;
+    let done: 'work' | 'loads' | 'nothing' = 'nothing';
+    for (let steps = 0; steps < mostSteps; steps++) {
+      const frame = frames[frames.length - 1]!;
+      const { code } = frame.closure;
+      const { pc } = frame;
+      const instruction = code.instructions[pc]!;
+      if (instruction.op === 'return') {
+        if (!popFrame(frames)) break;
+        done = 'work';
+        continue;
+      }
+      if (!isHostOnly(frame, instruction, sites)) break;
+      if (!loads.has(instruction.op)) done = 'work';
+      else if (done === 'nothing') done = 'loads';
+      const before = events.kernels;
+      try {
+        stepNatively(frames, owned, keepsNoOperand);
+      } finally {
+        // The call had none when it was traced.
+        if (events.kernels > before) sites.noteOp([{ closure: frame.closure, pc }]);
+        this.#stats.eagerKernels += events.kernels - before;
+      }
+    }
+    return done;
+  }
+}
+
+/** Returns to the calling frame; false in the outermost one. */
+function popFrame(frames: Frame[]): boolean {
+  if (frames.length === 1) return false;
+  const frame = frames[frames.length - 1]!;
+  const value = executeFrame(frame);
+  if (Suspended.is(value)) return false;
+  frames.pop();
+  if (frame.returnTo !== undefined) frames[frames.length - 1]!.registers[frame.returnTo] = value;
+  return true;
+}
+
+function isHostOnly(
+  { closure: { code }, pc, registers }: Frame,
+  instruction: Instruction,
+  sites: OpSites,
+): boolean {
+  const { op } = instruction;
+  if (op === 'await' || op === 'yield' || op === 'generatorStart') return false;
+  if (op === 'move' || op === 'storeCell') return true;
+  if (sites.mayHave(code, pc)) return false;
+  if (reads(instruction).some((reg) => isTensor(registers[reg]))) return false;
+  switch (op) {
+    case 'call':
+    case 'construct':
+      // A guard may have drawn its number already, for the next graph.
+      if (isNumberCall(registers[instruction.callee])) return false;
+      return (
+        sites.hasNone(code, pc) ||
+        (isHostFunction(registers[instruction.callee]) &&
+          instruction.args.every((reg) => typeof registers[reg] !== 'function'))
+      );
+    case 'callSpread':
+    case 'constructSpread':
+      return sites.hasNone(code, pc);
+    default:
+      return true;
+  }
+}
+
+const isTensor = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !isProxy(value) && value instanceof Tensor;
