@@ -100,11 +100,13 @@ export class OwnedTensors {
     for (const output of made.own) this.add(output);
     this.#register(made);
     if (this.#ownsNothing) return;
-    for (const tensor of this.#owned) if (!areHolding(frames, tensor)) this.#dispose(tensor);
-    if (!this.#containers) return;
-    const held = new Set<unknown>();
-    forEachHeld(frames, (value) => held.add(value));
-    this.#disposeUnreachable(held, this.#containers);
+    const isFew = this.#owned.size <= 4 && !this.#containers;
+    const held = isFew ? null : new Set<unknown>();
+    if (held) forEachHeld(frames, (value) => held.add(value));
+    for (const tensor of this.#owned) {
+      if (!(held ? held.has(tensor) : areHolding(frames, tensor))) this.#dispose(tensor);
+    }
+    if (held && this.#containers) this.#disposeUnreachable(held, this.#containers);
   }
 
   /** Called when an effect stores the value in an object. */
