@@ -22,7 +22,7 @@ import type { Choices } from './programs/choices.ts';
 import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
 
-/** Which inputs and outputs of a program are differentiated. */
+/** The differentiated inputs and outputs of a program. */
 interface Differentiation {
   /** Whether each input may receive a gradient. */
   readonly needsGrad: readonly boolean[];

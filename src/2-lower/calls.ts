@@ -42,7 +42,7 @@ export function lowerCall(l: Lowering, node: CallExpression, dst = l.code.temp()
   return dst;
 }
 
-/** `super(…)`: the parent creates the instance, which then gets the fields of this class. */
+/** `super(…)`: the parent creates the instance, which then receives the fields of this class. */
 function lowerSuperCall(l: Lowering, node: CallExpression, callee: Super, dst: Reg): Reg {
   const mark = l.code.mark();
   const span = spanOf(node);

@@ -86,7 +86,7 @@ function constructionBy(node: Class): Omit<InnerFunction, 'name'> {
   const written = node.body.body.find(
     (element) => element.type === 'MethodDefinition' && element.kind === 'constructor',
   );
-  // A new instance of a base class gets its fields before anything else runs.
+  // A new instance of a base class receives its fields before anything else runs.
   const prologue =
     isBase && hasInstanceElements(node.body)
       ? (inner: Lowering) => makeFields(inner, node)
@@ -139,7 +139,7 @@ function lowerMethod(l: Lowering, element: MethodDefinition, parts: ClassParts):
   const home = element.static ? parts.value : parts.prototype;
   const method = { node, kind: 'method', home } as const;
   const [define, definePrivate] = definitions[kind];
-  // An accessor gets its name when it is defined.
+  // An accessor is named when it is defined.
   const isMethod = kind === 'method';
   if (key.type === 'PrivateIdentifier') {
     const { register } = privateKey(l, key);
@@ -166,7 +166,7 @@ function propertyKey(l: Lowering, key: Expression): Reg {
   return dst;
 }
 
-/** Stores a computed field key, which is evaluated with the class and used when an instance gets the field. */
+/** Stores a computed field key, which is evaluated with the class and used when an instance receives the field. */
 function keepFieldKey(l: Lowering, element: PropertyDefinition): void {
   const binding = l.analysis.fieldKeys.get(element);
   if (!binding) return;

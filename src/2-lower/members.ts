@@ -131,8 +131,8 @@ export function superPlace(l: Lowering, node: MemberExpression, until: number): 
 }
 
 /**
- * Evaluates the object of a member expression, which stays valid up to `until`. Leaves the chain if a `?.` meets
- * null or undefined.
+ * Evaluates the object of a member expression, which stays valid up to `until`. Leaves the chain if a `?.` finds null
+ * or undefined.
  */
 export function lowerObject(l: Lowering, node: MemberExpression, until: number): Reg {
   const object = l.operand(withoutSuper(node.object), until);

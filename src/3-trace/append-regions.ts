@@ -21,7 +21,7 @@ export interface RegionPhases {
   readonly differentiate: DifferentiateRegion;
 }
 
-/** Appends an op whose result shapes follow from the sizes of this trace; each new size is traced separately. */
+/** Result shapes follow from the sizes of this trace; each new size is traced separately. */
 export function appendTraced(
   tracer: Tracer,
   { normalize, differentiate }: RegionPhases,

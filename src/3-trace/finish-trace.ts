@@ -128,8 +128,7 @@ function gainsNothing(
   { policy, hasRead }: GraphControl,
 ): boolean {
   if (policy !== 'possible' || !hasRead || outcome.kind !== 'break') return false;
-  // Eager execution may write to one of several tensors, but the program can't write to a tensor that may be any of
-  // them.
+  // Eager execution may write to one of several tensors, but a program can't write to a tensor that may be any of them.
   if (outcome.record.reason === 'in-place') return true;
   return !isDecision(outcome.record.reason) && !program.ops.some(({ regions }) => regions);
 }

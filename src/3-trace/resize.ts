@@ -81,7 +81,6 @@ function anySize(guard: Guard, inputs: readonly TraceInput[], { dims }: Sizes): 
 interface Found {
   readonly frames: readonly Frame[];
   readonly readerOf: (source: Source) => Reader;
-  /** Shape and strides of an input. */
   readonly layoutOf: (input: TraceInput) => Pick<Tensor, 'shape' | 'strides'>;
 }
 

@@ -102,7 +102,6 @@ export function differentiate(
   });
 }
 
-/** Adds an input for the gradient of a tensor. */
 function gradientInput(builder: ProgramBuilder, tensor: Tensor, isOptional: boolean): Tensor {
   const gradient = builder.input(contiguousMeta(tensor, tensor.device));
   if (isOptional) builder.noteOptional(gradient, true);

@@ -59,7 +59,7 @@ class Inliner {
     return typeof known === 'number' ? known : this.#lists.valueOf(known, meta);
   }
 
-  /** Appends the ops of one frame. Returns the straight program's value for each of its values. */
+  /** Appends the ops of one frame; returns the straight program's values for its values. */
   append(
     program: Program,
     plan: PlannedSubgraph,

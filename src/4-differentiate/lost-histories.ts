@@ -7,10 +7,10 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { differentiate } from './differentiate.ts';
 
 /**
- * Returns, for each output of a program, why it has no backward: the program overwrites values that backward would
- * need. Null for other outputs. A backward that reaches such an output throws the same error as eager execution, so
- * only code that requests it is wrong. Returns null instead of the list if the program has branches or loops, since
- * what is overwritten may depend on the path.
+ * Returns, for each output, why it has no backward, if the program overwrites values that backward would need;
+ * otherwise null. A backward that reaches such an output throws the same error as eager execution, so only code that
+ * requests it is wrong. Returns null instead of the list if the program has branches or loops, since what is
+ * overwritten may depend on the path.
  */
 export function lostHistories(
   program: Program,

@@ -26,7 +26,7 @@ export function* runPasses(
     if ('enabled' in pass && !pass.enabled(context)) continue;
     const [after, ms] = yield* timed(shared.after(pass, current, context));
     const [{ program: given }, { program }] = [current, after];
-    // A pass may return a new list of the same ops.
+    // A pass may return the same ops in a new list.
     const applied = !hasSameOps(given, program);
     settings.record({ pass: pass.name, stage: context.stage, applied, ms, given, program });
     if (settings.verify && (applied || !isVerified)) {

@@ -13,10 +13,7 @@ export class SameValues {
   readonly facts: ProgramFacts;
   readonly #given: Staged;
   readonly #mayReplace: (id: ValueId) => boolean;
-  /**
-   * Ops from here on run later than the call: what they read is kept, and the caller may write to its tensors in
-   * between.
-   */
+  /** Ops from here on run after the call: what they read is kept, and the caller may write in between. */
   readonly #firstLate: number;
   /** Memory that the caller can see: of inputs, outputs, and values read after the program. */
   readonly #callers: Set<ValueId>;
@@ -85,7 +82,7 @@ export class SameValues {
     const isLate = this.#lastRead(id) >= firstLate;
     const isEarly = facts.definitionIndex(id) < firstLate;
     if (!isView && isLate) {
-      // Between forward and backward, the caller may write to memory that backward would read.
+      // The caller may write to memory that backward would read.
       if (this.#callers.has(facts.memoryOf(same))) return false;
       const isKept = this.#lastRead(same) >= firstLate;
       if (!isEarly && facts.definitionIndex(same) < firstLate && !isKept) return false;

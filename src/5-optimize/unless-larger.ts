@@ -6,7 +6,7 @@ import type { PassContext, Staged } from './facts/pass.ts';
 import { allFused } from './fuse/fuse-pointwise.ts';
 import { SameValues } from './same-value.ts';
 
-/** The most cost estimates. Programs above `largeOps` ops get fewer, since each estimate walks the program. */
+/** The most cost estimates; fewer above `largeOps` ops, since each walks the program. */
 const mostEstimates = 32;
 const mostEstimatesOfLarge = 8;
 const largeOps = 4000;

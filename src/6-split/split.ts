@@ -38,7 +38,7 @@ export function split(joint: JointProgram): SplitPrograms {
   };
 }
 
-/** Returns the skip set of forward: the values that backward reads, except those that it reads only for their shape. */
+/** The skip set of forward: what backward reads, except values read only for their shape. */
 function savedValues(
   backwardOps: readonly ProgramOp[],
   gradients: readonly ValueId[],

@@ -129,10 +129,7 @@ function donatedBytesOf(
   return bytes;
 }
 
-/**
- * Returns the storage of a saved value that is also an output: the caller owns it, so the program must not free its
- * memory.
- */
+/** Returns the storage of a saved value that is an output: the caller owns it, so the program must not free it. */
 function callersMemory({ owners }: Storage): Storage {
   return { bytes: 0, exclusive: false, owners };
 }

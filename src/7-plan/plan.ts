@@ -78,8 +78,7 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
   yield;
   const again = fused === program ? fused : yield* reordered(fused, graph, options, costOf);
   yield;
-  // Runs in the last order: the values that one launch for several updates keeps live must not rule out an order with a
-  // lower peak.
+  // Runs in the last order: values that one launch for several updates keeps live must not rule out a lower peak.
   const rewritten = rewrittenBy(options, again, 'fused', costOf, costOf(fused));
   const planned = planInOrder(rewritten, given, options, memories);
   return predictedInOrder(planned, lowerBound, simulatableOf(given, options));
@@ -169,7 +168,7 @@ function needsMore({ bytes: own }: PlanWithControl, { bytes }: PlanWithControl):
   return own.peakBytes > Math.max(own.leastPeakBytes, bytes.leastPeakBytes);
 }
 
-/** Finds the worst path when the bound is read, unless it was found to decide the order. */
+/** Finds the worst path when the bound is read, unless it decided the order. */
 function boundOnWorstPath(
   { planned, bytes }: PlanWithControl,
   graph: GraphOptions,

@@ -38,7 +38,7 @@ class CheckedSubgraph extends Subgraph {
   readonly #paths = new Map<string, number>();
   /** The number of checked backwards, by the outputs with a gradient. */
   readonly #backwards = new Map<string, number>();
-  /** Whether a backward of an unchecked kind has run, so that the next run must be checked. */
+  /** Whether a backward of an unchecked kind has run: the next run is checked. */
   #owesBackward = false;
 
   constructor(

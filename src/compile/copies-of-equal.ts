@@ -4,9 +4,7 @@ import { aliasOp } from '../../runtime/program/alias-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { equalValues } from '../5-optimize/common-subexpressions.ts';
 
-/**
- * Returns ops that copy the kept value of merged equal values to the others, which the gradient history may refer to.
- */
+/** Returns ops that copy the kept one of merged equal values to the others, which the history may refer to. */
 export function copiesOfEqual(traced: Program, kept: ReadonlySet<ValueId>): ProgramOp[] {
   const classes = new Map<ValueId, ValueId[]>();
   for (const [id, [first]] of equalValues(traced)) {

@@ -4,8 +4,8 @@ import { scalarTableOf } from '../../runtime/program/scalars.ts';
 import type { Steps } from '../programs/steps.ts';
 
 /**
- * Runs compilation with a program's device scalars, which gradient rules may depend on. A program that is compiled
- * again uses the scalars of its first compilation.
+ * Compiles with a program's device scalars, which gradient rules may depend on: those of its first compilation if it is
+ * compiled again.
  */
 export function withFirstDecisions<A extends unknown[], T>(
   program: Program,

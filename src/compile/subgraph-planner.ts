@@ -54,7 +54,7 @@ export interface Ownership {
   readonly inputs?: (index: number) => boolean;
   /** Inputs that are donated: the program may also overwrite them. */
   readonly donated?: ReadonlySet<ValueId>;
-  /** Whether the program owns its gradients; true by default. */
+  /** Whether it owns its gradients; true by default. */
   readonly gradients?: boolean;
   /** Gradients may be missing when the backward runs. */
   readonly optionalGradients?: boolean;
@@ -343,7 +343,7 @@ function usesOf(
   return new MemoryUses(facts, (op) => memories.of(op), donated, inner);
 }
 
-/** Returns a check for memory that no op of the fused program refers to and that is therefore never allocated. */
+/** Returns a check for memory inside fused ops, which is never allocated. */
 function innerOf(facts: ForwardFacts): (root: ValueId) => boolean {
   const { program } = facts;
   const named = new Uint8Array(program.values.length);

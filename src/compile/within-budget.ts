@@ -30,7 +30,7 @@ interface Planning {
   readonly donatedBytes: number;
 }
 
-/** What a search needs of a compilation: it compiles candidates and records their choices. */
+/** The parts of a compilation that a search uses. */
 type Noted = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
 
 /**
@@ -52,8 +52,8 @@ interface Measure {
 }
 
 /**
- * The fused form of some programs needs more than the program, as fused ops read operands later. Plans don't fuse those
- * ops, so the program itself is measured.
+ * Some programs need more in fused form, as fused ops read operands later. Plans don't fuse those ops, so the program
+ * itself is measured.
  */
 function measureOf(program: Program, plain: Cost): Measure {
   const { slack, inFused } = slacks.find(({ ops: most }) => program.ops.length <= most)!;
@@ -72,10 +72,7 @@ const mostRefined = (slack: number): number => (isRough(slack) ? 32 : 8);
 /** Whether plans may need much less than is measured, in which case measured bytes rank them only roughly. */
 const isRough = (slack: number): boolean => slack > 0.1;
 
-/**
- * The number of further candidates to plan, those with the fewest measured bytes, where the estimate ranks only
- * roughly.
- */
+/** The number of further candidates to plan, those with the fewest measured bytes, if the estimate is rough. */
 const mostLowered = 8;
 
 /**
@@ -186,7 +183,7 @@ function searched(
   const measured = budget * (1 + slack) + beside;
   const whole = once(() => plan(program));
   const bytesBefore = once(() => peakBytes(whole().made));
-  // The plan that recomputes nothing takes seconds for large programs: with a rival or no slack, it is made only if it
+  // Planning without recomputing takes seconds for large programs: with a rival or no slack, it is done only if that
   // may fit.
   const isFirst = below === undefined && slack > 0;
   if (isFirst || costOf(program) <= measured) {
@@ -227,10 +224,7 @@ function searched(
     return { bytesBefore: new LateBytes(bytesBefore), how };
   }
 
-  /**
-   * Looks for a smaller plan than the smallest one, and for an equally small one with less arithmetic, unless the
-   * smallest loses to the rival.
-   */
+  /** Looks for a smaller plan, and for one as small with less arithmetic, unless the smallest loses to the rival. */
   function refineFloor(): void {
     if (!least) return;
     const found = least.best.recompute!;

@@ -216,10 +216,7 @@ export class Entry {
     if (peak > counter.peakAllocated) counter.peakAllocated = peak;
   }
 
-  /**
-   * Runs and records with an asynchronous backend. Memory of other code counts meanwhile, and decisions are not
-   * recorded.
-   */
+  /** Awaits the run. Memory of other code counts meanwhile, and decisions are not recorded. */
   async #runAwaited(
     subgraph: SubgraphVariants,
     inputs: readonly Tensor[],
@@ -376,7 +373,7 @@ export class Entry {
 
 const nothing: readonly Tensor[] = [];
 
-/** Returns outputs that are not numbers; empty without lists, whose elements may be among these outputs. */
+/** Outputs that are not numbers; empty without lists, whose elements they may be. */
 function lastingOutputs({ program, makes, reads }: TraceResult): readonly number[] {
   if (!makes.some(({ kind }) => kind === 'list')) return [];
   return program.outputs.flatMap((_, i) => (reads.includes(i) ? [] : [i]));

@@ -58,7 +58,7 @@ export function stepTo(
 ): void {
   const depth = frames.length;
   const frame = frames[depth - 1]!;
-  // Runs at least one instruction: a loop may break where it began.
+  // At least once: a loop may break where it began.
   do stepNatively(frames, owned, keepsNoOperand);
   while (frames.length === depth && frame.pc !== pc && !endsHere(frame));
 }

@@ -26,7 +26,7 @@ const hotRuns = 64;
  */
 const [smallOps, smallOpsOnGpu] = [8, 100];
 
-/** Returns the options by which a program is compiled before it is hot. */
+/** Returns the options for compiling a program before it is hot. */
 export function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOptions {
   const { program } = wanted;
   const { ops, values } = program;

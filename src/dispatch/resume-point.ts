@@ -35,7 +35,7 @@ export class ResumePoint {
   #dispatch: Dispatch<Candidate> | undefined;
   #hasNoGraph: boolean | undefined;
   readonly #next = new WeakMap<Entry, Map<Pc, ResumePoint>>();
-  /** Why no more entries are compiled here and execution continues natively; null if entries may be compiled. */
+  /** Why no more entries are compiled and execution continues natively; null otherwise. */
   native: string | null = null;
   /** Whether the user was warned that these calls keep changing and fit no entry. */
   isCrowded = false;
@@ -99,7 +99,7 @@ export class ResumePoint {
     return isNew;
   }
 
-  /** Returns an entry whose guards hold: the last one used, or one of those left by a single fact. */
+  /** Returns an entry whose guards hold: the last one used, or one that remains after testing a single fact. */
   find(frames: readonly Frame[]): Entry | undefined {
     const last = this.#last;
     const entry = last?.find(frames);
@@ -180,7 +180,7 @@ export class ResumePoint {
       this.#next.set(entry, byPc);
     }
     const { outcome } = entry.result;
-    // A throw popped frames. This is rare, so the point is looked up by the whole stack.
+    // A throw popped frames: rare, so looked up by the whole stack.
     if (outcome.kind === 'break' && frames.length !== outcome.frames.length) {
       return points.at(frames);
     }

@@ -8,8 +8,8 @@ import type { Entry, GuardedEntry } from './entry.ts';
 import { PassingSizes } from './passing-sizes.ts';
 
 /**
- * The estimated bytes of JavaScript memory that the entries of one trace may take. Beyond it, the least recently used
- * entry is evicted; its sizes are compiled again when they recur.
+ * The estimated bytes of JavaScript memory for the entries of one trace. The least recently used entry is evicted, and
+ * compiled again when its sizes recur.
  */
 const mostBytes = 128 * 2 ** 20;
 /** At least this many entries are kept. */

@@ -14,7 +14,7 @@ const margin = 0.02;
 /** A subgraph whose backward can recompute some of forward. */
 export interface Recomputing {
   readonly device: Device;
-  /** Returns its plan at this rate; null for a plan that recomputes nothing. */
+  /** Returns its plan at this rate; null: recomputes nothing. */
   planAt(rate: number | null): ReadySubgraph;
   /** Makes later runs use the plan at this rate. */
   recomputeAt(rate: number | null): void;
@@ -34,7 +34,7 @@ export interface BudgetMissed {
   readonly isLast: boolean;
 }
 
-/** Steps that have begun: a step ends when the next one begins, or with the process. */
+/** Current steps: a step ends when the next one begins, or with the process. */
 const underWay = new Map<Device, StepBudget>();
 /** Errors of steps that missed their budget, to be thrown by the next call of their function. */
 const unthrown = new Set<Error>();

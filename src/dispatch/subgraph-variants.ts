@@ -11,13 +11,13 @@ import type { CopiesViews, SavedInput } from './ownership/saved-views.ts';
 import type { PlanInForce, ReadySubgraph } from './plan-in-force.ts';
 import type { Recomputing } from './step-budget.ts';
 
-/** What the plan of a subgraph may assume in one call. */
+/** The facts that the plan of a subgraph may assume in one call. */
 export interface PlanChoice {
   /** Indices of the inputs that are dead after the call: the program frees or overwrites them. */
   readonly donated: readonly number[];
   /** Whether two inputs share memory and one of them is written: the ops then run in the traced order. */
   readonly asTraced: boolean;
-  /** Whether the plan is for a file that any device may load: it then uses only dtypes that all devices have. */
+  /** For a file that any device may load: uses only dtypes that all devices have. */
   readonly portable?: boolean;
   /** Views to copy, so that backward keeps no larger memory. */
   readonly compact: readonly ValueId[];
@@ -62,7 +62,7 @@ function keptInputBytes({ forward, planned }: SubgraphStages, crossing: readonly
 
 /** The plans of one subgraph. Which inputs die in a call, and which share memory, is known only when it runs. */
 export class SubgraphVariants implements CopiesViews, Recomputing {
-  /** The plan for calls that donate nothing, without a rate. */
+  /** The plan that donates nothing, without a rate. */
   readonly #plain: PlanInForce;
   /** Its plans at the current rate. */
   #plans: PlansAtRate;

@@ -13,7 +13,7 @@ const tinyOps = 4;
 /** Stable code needs one trace from each point where it begins, and one with symbolic numbers and sizes. */
 const usualTraces = 2;
 
-/** The maximum number of positions to list at which the length of an array determines what is traced. */
+/** The maximum number of positions to list where an array's length determines what is traced. */
 const mostPlaces = 3;
 
 /** The facts about a captured function that `explain()` describes. */

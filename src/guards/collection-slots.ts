@@ -62,7 +62,7 @@ export function collectionType(value: object): CollectionType | undefined {
   return undefined;
 }
 
-/** Whether the object has the type's internal slots: it may inherit from the class without having them. */
+/** Whether the object has the internal slots: it may only inherit from the class. */
 function holds(type: CollectionType, value: object): boolean {
   try {
     apply(natives[type].has!, value, []);

@@ -17,8 +17,8 @@ const ofValues = /^(value|truthy|defined|typeof|isArray|identity|number|data|pla
 /**
  * Returns the guards without those on immutable facts: an own property of a frozen object never changes, so one guard
  * on the object's identity replaces all guards on its content. Properties inherited from a frozen prototype are guarded
- * once, on the prototype. `frames`: a call in which all guards hold. Null if that saves little, since the new guards
- * also reject a different object with the same properties.
+ * once, on the prototype. `frames`: a call in which all guards hold. Null if that saves little: the new guards also
+ * reject other objects with the same properties.
  */
 export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[]): Guard[] | null {
   const now = readerOfCall(frames);
@@ -89,7 +89,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
 function valueIn(object: object, source: Source): { readonly value: unknown } | undefined {
   const prototype: unknown = Object.getPrototypeOf(object);
   if (source.kind === 'instanceOf') {
-    // A frozen object keeps its prototype, and `Object.prototype` inherits from nothing.
+    // A frozen object keeps its prototype.
     const isPlain = prototype === Object.prototype && source.type === Tensor;
     return isPlain ? { value: false } : undefined;
   }

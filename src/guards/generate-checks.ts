@@ -93,7 +93,7 @@ class CheckWriter {
   #seen: Set<unknown>[] = [];
   /** Reads a location in the known call. */
   readonly #now: (source: Source) => unknown;
-  /** By prototype and key: the variable that tells whether no getter was found there. */
+  /** By prototype and key: the variable that is true if no getter was found there. */
   readonly #plain = new Map<string, string>();
 
   constructor(guards: readonly Guard[], sizes: readonly number[], frames: readonly Frame[]) {
@@ -270,7 +270,7 @@ class CheckWriter {
     return name;
   }
 
-  /** Returns the variable that holds the value at the location. */
+  /** Returns the variable that contains the value at the location. */
   #read(source: Source): string {
     const key = sourceKey(source);
     const known = this.#places.get(key);

@@ -19,7 +19,7 @@ import type { Change } from './plain.ts';
 import { PlainReads } from './plain-reads.ts';
 import type { Source } from './source.ts';
 
-/** A guarded size; null for any size from 2 on, `any` for 0 and 1 as well. */
+/** A guarded size; null for any from 2 on, `any` also for 0 and 1. */
 export type GuardedSize = number | null | 'any';
 
 /** Null for contiguous; 'any' for non-contiguous, with strides that the entries of each set of sizes know. */
@@ -90,7 +90,7 @@ export type Guard =
       readonly source: Source;
       readonly properties: readonly InheritedProperty[];
     }
-  /** The tensor has the properties of all these names from `Tensor.prototype`. */
+  /** The tensor has all these properties from `Tensor.prototype`. */
   | { readonly kind: 'bare'; readonly source: Source; readonly keys: readonly PropertyKey[] }
   | KeysGuard<Source>
   /** An instance of Array itself, iterated by the built-in iterator. */
@@ -133,7 +133,7 @@ const cost: { readonly [K in Guard['kind']]: number } = {
 
 /** The number of hits after which the checks are compiled to code: an entry's first calls don't pay for that. */
 const hotAfter = 200;
-/** Below this number of guards, generated code isn't faster. */
+/** With fewer guards, generated code isn't faster. */
 const fewest = 3;
 
 /** All guards of one entry as one function. A read that throws is a miss. */

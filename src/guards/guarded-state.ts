@@ -26,8 +26,8 @@ export function stateKey(guard: Guard): string {
 }
 
 /**
- * Compiles a function that returns what a guard reads as text: for equal texts, the guard can't tell two calls
- * apart.
+ * Compiles a function that returns what a guard reads as text: if the texts are equal, the guard can't distinguish two
+ * calls.
  */
 export function compileState(guard: Guard): ReadState {
   const read = readerOf(guard);

@@ -19,7 +19,7 @@ export class NumberHistory {
   /** The elements of arrays that contained a second number, by their location without indices. */
   readonly #changedElements = new Map<string, Set<string>>();
   readonly #dynamic: Dynamic;
-  /** Locations that may hold any number within bounds from the start. */
+  /** Locations that may contain any number within bounds from the start. */
   readonly bounds: ShapeBounds;
 
   constructor(dynamic: Dynamic, bounds: ShapeBounds = new Map()) {
@@ -65,8 +65,8 @@ export class NumberHistory {
   }
 
   /**
-   * Whether the boolean at the location, or at the same location in another element of an array, is known to change:
-   * all booleans of a batch may change, but a call changes only some.
+   * Whether the boolean at the location, or in another element of its array, is known to change: a call changes only
+   * some booleans of a batch.
    */
   isChangingBoolean(place: string): boolean {
     return this.#changed.size > 0 && this.#changed.has(siblings(place));

@@ -66,7 +66,7 @@ type TraceSource =
   | { readonly kind: 'instanceOf'; readonly base: Source; readonly type: AnyFunction }
   /** The values of a Map, or the elements of a Set, as a new array. */
   | { readonly kind: 'contents'; readonly base: Source }
-  /** Entries of Maps and Sets; the key is a primitive or a held object. */
+  /** Entries of Maps and Sets; the key is a primitive or an object that the trace references. */
   | { readonly kind: 'mapGet'; readonly base: Source; readonly key: unknown }
   | { readonly kind: 'mapHas'; readonly base: Source; readonly key: unknown }
   /**

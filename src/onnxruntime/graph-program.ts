@@ -19,7 +19,6 @@ export interface Engine<Session> {
   dispose(session: Session): void;
 }
 
-/** A run of one graph. */
 interface GraphRun<Session> {
   readonly session: Session;
   readonly feeds: OrtTensors;

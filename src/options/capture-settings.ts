@@ -59,7 +59,7 @@ export function captureSettings(options: ToStaticOptions): CaptureSettings {
     });
   }
   return {
-    // With one program or an error as the only outcomes, no fallback applies.
+    // With one program or an error, nothing falls back.
     fallback: fullGraph ? 'error' : (options.fallback ?? fallbackFromEnvironment() ?? 'eager'),
     dynamic: options.dynamic ?? 'auto',
     fullGraph,

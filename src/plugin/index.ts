@@ -39,7 +39,7 @@ export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplu
       // Runs last: the input is plain JavaScript, and the captured code is the code that would have run.
       enforce: 'post',
       vite: {
-        // The development server reloads the page when it meets a package to bundle; nothing in the code before this
+        // The development server reloads the page when it finds a package to bundle; nothing in the code before this
         // plugin names the probe.
         config: () => ({ optimizeDeps: { exclude: [options.probe ?? 'tostatic/probe'] } }),
         configResolved({ root }) {

@@ -16,8 +16,7 @@ export interface CompiledModule {
   readonly step: EncodedSourceMap | undefined;
 }
 
-// Takes the name as a parameter: projects with another bundler don't have this package, and their bundler must not look
-// for it.
+// Named by a parameter: projects with another bundler lack this package, and their bundler must not look for it.
 const importNamed = (name: string): Promise<unknown> =>
   import(/* @vite-ignore */ /* webpackIgnore: true */ name);
 

@@ -59,7 +59,6 @@ export class KnownObjects {
     return ofPackage.test(this.nameOf(fn) ?? '');
   }
 
-  /** Returns the object with that name. */
   get(name: string): object | undefined {
     const found = this.#objects.get(name);
     if (found) return found;
@@ -150,7 +149,7 @@ function isOfLanguage(
 
 const nativeText = /\{\s*\[native code\]\s*\}$/;
 
-/** Returns prototypes that are not reachable from globals. */
+/** Prototypes that are unreachable from globals. */
 function hiddenPrototypes(): (readonly [string, object])[] {
   const above = (object: object) => Object.getPrototypeOf(object) as object;
   return [

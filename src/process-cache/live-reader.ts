@@ -182,7 +182,7 @@ export function unfit(why: string): never {
   throw new Unfit(why);
 }
 
-/** Returns the value at a location; a location that can't be read doesn't exist. */
+/** A location that can't be read has no value. */
 function readWith(read: Reader, frames: readonly Frame[]): unknown {
   try {
     return read(frames);

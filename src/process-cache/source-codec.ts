@@ -69,7 +69,6 @@ export const anyObject: Codec<object> = {
   read: (field, live) => live.object(field),
 };
 
-/** A variable of that name in a function's scope. */
 const variable: Codec<{ readonly scope: Scope; readonly name: string }> = {
   write: ({ scope, name }, live) => [live.scope(scope, name), name],
   read(field, live) {

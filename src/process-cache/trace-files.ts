@@ -154,7 +154,7 @@ function ofNow(trace: TraceResult, frames: readonly Frame[]): TraceResult {
   scalars.values.splice(0, scalars.values.length, ...scalars.evaluate(inputs));
   const needed = scalars.dependencies();
   const program = withDerivedViews(trace.program);
-  // They were only read; the trace doesn't depend on them.
+  // They were only read.
   scalars.dependOn(needed);
   return { ...trace, program };
 }

@@ -1,6 +1,5 @@
 import type { Program } from '../../runtime/program/program.ts';
 
-/** One run of one pass. */
 export interface PassRun {
   readonly pass: string;
   /** The stage of the program that the pass ran on: `traced`, `joint`, `step`, `region` or `again`. */

@@ -174,7 +174,7 @@ const known = new WeakMap<Region, Map<string, Differentiated>>();
 
 /**
  * Differentiates regions. A program that is built again keeps its regions if gradients flow to the same operands: an op
- * inside another region may be the backward of one of them, and finds its runs on the tape.
+ * in another region may be the backward of one, and finds its runs on the tape.
  */
 function differentiated(
   op: OpRecord,

@@ -13,7 +13,6 @@ export interface Member {
   readonly wires: readonly Wire[];
 }
 
-/** A result of one of the members. */
 export interface MemberResult {
   readonly member: number;
   readonly result: number;

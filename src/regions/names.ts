@@ -190,7 +190,7 @@ class NameTable implements Names {
     });
   }
 
-  /** Returns a higher number for older names. */
+  /** Higher for older names. */
   #age(name: Name, leaves: readonly (readonly Name[])[]): number {
     if ('node' in name.place) return -name.sequence + name.place.index / 2 ** 20;
     return 1 + Math.max(0, ...leaves.map((group) => group.indexOf(name)));
@@ -202,7 +202,7 @@ class NameTable implements Names {
     return [...leaves].flatMap(({ place, tensor }) => ('leaf' in place ? [tensor] : []));
   }
 
-  /** Returns the places of a tensor's names, older names first. */
+  /** Returns the tensor's places, older names first. */
   of(place: Place): readonly Place[] {
     const name = this.at(place);
     return (name && this.#places.get(name)) ?? [place];

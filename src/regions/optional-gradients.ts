@@ -39,7 +39,7 @@ function ofCond({ regions, of, to }: BackwardOp, given: readonly Existence[]): E
   });
 }
 
-/** Returns the existence after any number of iterations. */
+/** After any number of iterations. */
 function ofWhile(
   { regions, of, to, carried }: BackwardOp,
   given: readonly Existence[],
@@ -82,7 +82,7 @@ function either(a: Existence, b: Existence): Existence {
   return a === b ? a : 'maybe';
 }
 
-/** Returns the existence for each operand and leaf of a region. */
+/** For each operand and leaf of a region. */
 function ofRegion(
   { program, forwardOps, gradOutputs, gradInputs }: JointProgram,
   given: (result: number) => Existence,

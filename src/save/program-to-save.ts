@@ -150,7 +150,7 @@ function planFor(
   return compileSubgraph(program, result, options).planned;
 }
 
-/** Returns the keys of properties, other than arguments, that some entry changes. */
+/** Properties other than arguments that some entry changes. */
 function writtenBy(entries: readonly GuardedEntry[], mapper: SourceMapper): ReadonlySet<string> {
   const written = entries.flatMap(({ entry }) =>
     effectsOnElements(entry.result, mapper).flatMap((effect) => {

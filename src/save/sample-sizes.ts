@@ -2,7 +2,7 @@
 
 import type { Sizes } from './fit-sizes.ts';
 
-/** Bounds of a size, both inclusive. */
+/** Bounds, both inclusive. */
 export interface Bounds {
   min: number;
   readonly max: number;
@@ -22,7 +22,7 @@ const fewPoints = 24;
 
 const interesting = [2, 3, 5, 16, 101, 4098];
 
-/** Returns candidates for the first sample: if the code requires a multiple, another candidate may fit. */
+/** Candidates for the first sample: if the code requires a multiple, another one may fit. */
 export function genericPoints(bounds: readonly Bounds[]): Sizes[] {
   const base = bounds.map(genericPoint);
   return [0, 1, 2, 3, 4, 5, 6, 7, 15].map((shift) => {
@@ -31,7 +31,7 @@ export function genericPoints(bounds: readonly Bounds[]): Sizes[] {
 }
 
 /**
- * Returns samples in addition to a generic one: all if there are few, otherwise each size varied individually, and some
+ * Returns samples besides a generic one: all if there are few, otherwise each size varied individually, and some
  * together.
  */
 export function samplePoints(bounds: readonly Bounds[], base: Sizes): Sizes[] {

@@ -1,4 +1,4 @@
-/** Reasons why a loop remains a loop of the program although JavaScript could count its iterations. */
+/** Why a loop with iterations that JavaScript could count remains a loop of the program. */
 export const keptBecause = {
   requested: 'keepLoop() asks for it',
   openSize: 'a dynamic size decides its number of iterations',

@@ -150,7 +150,6 @@ export function placedBy(effect: Effect): readonly Recipe[] {
   }
 }
 
-/** Returns the source of the object that the effect changes. */
 export function changedBy(effect: Effect): Source | null {
   switch (effect.kind) {
     case 'setProperty':

@@ -373,7 +373,7 @@ export interface TraceResult {
   readonly kept: readonly LoopDecision[];
   /** Code for which the trace is valid for one length of an array only, although the length varies. */
   readonly perLength: readonly LoopDecision[];
-  /** Conditions that are a tensor, such as the result of a comparison: always truthy, whatever the tensor contains. */
+  /** Conditions that are a tensor, such as a comparison: always truthy, whatever it contains. */
   readonly truthyTensors: readonly UserPosition[];
   /** The calls of `Math.random()` and the clock that a run makes before and after it. */
   readonly called: readonly CalledNumber[];

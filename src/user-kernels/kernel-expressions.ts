@@ -205,7 +205,6 @@ export class KernelExpressions {
     return isOfThis && node.property.type === 'Identifier' ? node.property.name : null;
   }
 
-  /** The number at `this.<group>.<name>`. */
   fromThis(node: AnyNode, group: string, name: string): KernelNumber {
     const axis = axes.indexOf(name) as KernelAxis | -1;
     if (group === 'thread' && axis !== -1) return { kind: 'thread', axis };

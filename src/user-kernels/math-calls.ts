@@ -1,7 +1,6 @@
 import type { AnyNode, CallExpression } from 'acorn';
 import type { KernelNumber, KernelUnaryFn } from '../../runtime/device/kernel-code.ts';
 
-/** Constants of `Math`. */
 export const mathConstants: ReadonlyMap<string, number> = new Map(
   (['E', 'LN10', 'LN2', 'LOG10E', 'LOG2E', 'PI', 'SQRT1_2', 'SQRT2'] as const).map((name) => [
     name,

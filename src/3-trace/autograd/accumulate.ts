@@ -32,7 +32,7 @@ export function accumulate(
   gradient: Tensor,
   options: Accumulation,
 ): void {
-  // A tensor captured by a branch or loop may have a history in the surrounding program, where it is not a leaf.
+  // Outside a branch or loop, a captured tensor may have a history, and is then no leaf.
   if (t.control.depth > 0 && !leaf.source && !(leaf.traced && isMadeInside(t, leaf.traced))) {
     const what = 'the gradient of a tensor is assigned';
     if (!leaf.traced || !t.control.endsWith(t.frames[0]!))

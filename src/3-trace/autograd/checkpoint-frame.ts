@@ -39,9 +39,8 @@ type Input =
 
 /**
  * A checkpointed call. Eager backward reruns the body on the current values of its tensors. If the body writes to no
- * pre-existing tensor, it computes the same values both times, unless its tensors changed in between: then eager
- * execution throws or computes something else, so the call must run eagerly. If it does write to one, backward traces
- * the body again.
+ * pre-existing tensor, its values are the same both times, unless its tensors changed in between: then eager execution
+ * throws or computes something else, so the call must run eagerly. Otherwise, backward traces the body again.
  */
 export class CheckpointFrame {
   readonly #t: Tracer;

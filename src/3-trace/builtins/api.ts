@@ -147,7 +147,7 @@ export function isTensorFunction(fn: unknown): boolean {
   return traced.has(fn) || reads.has(fn);
 }
 
-/** Functions whose results may share memory with the seeds, but never are an operand. */
+/** Functions whose results may share memory with the seeds, but are no operand. */
 const differentiations: ReadonlySet<unknown> = new Set<unknown>([
   Tensor.prototype.backward,
   backward,

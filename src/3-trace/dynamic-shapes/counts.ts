@@ -61,7 +61,7 @@ export function histcInOps(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   const low = where(isPoint, sub(least, 1), least);
   const high = where(isPoint, add(most, 1), most);
   const perUnit = cast(div(number(bins), sub(high, low)), dtype);
-  // Rounds the bounds as `histc` does with numbers.
+  // Rounds like `histc` with numbers.
   const [from, to] = [cast(low, dtype), cast(high, dtype)];
   const isOutside = logicalOr(logicalOr(gt(from, flat), gt(flat, to)), isnan(flat));
   const place = floor(mul(sub(flat, from), perUnit));

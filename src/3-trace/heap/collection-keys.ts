@@ -55,7 +55,7 @@ export function changingKey(t: Tracer, given: Variable): ChangingKey | undefined
   return t.variables.isChangingKey(source, value) ? { source, plus: 0 } : undefined;
 }
 
-/** Returns a number that has had another value before, or differs from such a number by a constant. */
+/** A number that had another value before, or differs from such a number by a constant. */
 function changingNumber(t: Tracer, key: SymbolicVariable): ChangingKey | undefined {
   if (typeof key.value !== 'number' || Number.isNaN(key.value)) return undefined;
   if (t.called.sitesOf(key.expr).length > 0 || comesFromBreak(t, key)) return undefined;

@@ -67,7 +67,7 @@ export function passedBound(
   };
 }
 
-/** Returns whether the function prints as native code; the engine is asked only once. */
+/** Returns whether the function prints as native code; queries the engine only once. */
 function isBound(t: Tracer, value: FunctionVariable['value']): boolean {
   const found = t.codeOf.called(value);
   return isRefused(found) ? found.native : found.boundThis !== undefined;

@@ -146,7 +146,7 @@ function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): P
   }
 }
 
-/** Whether the tensor is still a value: the instruction may have made it, by calls that were rolled back with it. */
+/** Whether the tensor is still a value: the instruction may have created it in calls that were rolled back. */
 function isValue({ surroundings }: Tracer, tensor: Tensor): boolean {
   const { builder, value } = tensor.traced!;
   return isAround(surroundings, tensor) && value < (builder as ProgramBuilder).nextValue;

@@ -203,7 +203,7 @@ function guardDefined(t: Tracer, { source }: ConstantVariable): void {
   if (source) t.guard(`defined ${sourceKey(source)}`, { kind: 'defined', source });
 }
 
-/** Guards that an object or function remains an object or function. */
+/** Guards that an object or function remains one. */
 export function guardObject(t: Tracer, object: Variable): void {
   if (typeOf(t, object) === 'object') truthiness(t, object);
 }

@@ -106,8 +106,8 @@ export class ProgramFacts {
   }
 
   /**
-   * Returns the representative of the value's memory. Values that may share memory, through views or control ops that
-   * forward an operand, have the same representative.
+   * Returns the representative of the value's memory: the same for values that may share memory, through views or
+   * control ops that forward an operand.
    */
   memoryOf(id: ValueId): ValueId {
     return this.#groups.of(id);

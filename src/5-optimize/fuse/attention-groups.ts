@@ -151,7 +151,7 @@ class AttentionFinder {
     return [...left];
   }
 
-  /** Whether the ops need the same gradients: a run that lacks one then skips the whole group. */
+  /** Whether the ops need the same gradients: a run that lacks one skips the whole group. */
   #areOneSource(ops: readonly number[]): boolean {
     const sources = ops.map((index) => this.#options.sourcesOf(this.#op(index).outputs[0]!));
     const all = sources.reduce((bits, each) => bits | each, 0n);

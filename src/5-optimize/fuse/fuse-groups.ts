@@ -151,7 +151,7 @@ class GroupWriter {
 
   /**
    * Returns the group as one fused op, without views at its end; as several if it is too large for the device; none if
-   * another group has already fused one of the ops (`done`).
+   * another group has fused one of its ops (`done`).
    */
   asOne(group: Group, done: ReadonlySet<number>): Group[] {
     const { ops, values } = this.#program;

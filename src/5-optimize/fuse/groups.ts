@@ -171,7 +171,7 @@ class GroupFinder<Kind> {
     for (const group of ending) this.#close(group);
   }
 
-  /** Returns open groups that write what the op reads or writes, or read what it writes, in program order. */
+  /** Open groups that write what the op reads or writes, or read what it writes, in order. */
   #conflicting(op: ProgramOp, isView: boolean): readonly OpenGroup<Kind>[] {
     // Most ops conflict with no open group.
     let found: OpenGroup<Kind>[] | undefined;
@@ -320,10 +320,7 @@ function inOrder(a: readonly number[], b: readonly number[]): readonly number[] 
 
 type Named = Pick<OpenGroup<unknown>, 'memories' | 'names' | 'made' | 'isNamed'>;
 
-/**
- * Whether each memory that one of the groups allocates or writes has one name in both: it must be read element by
- * element.
- */
+/** Whether each memory written by either group has one name in both: it must be read element by element. */
 function areNamedAlike(a: Named, b: Named): boolean {
   if (!a.isNamed || !b.isNamed) return false;
   return b.memories.every((memory, i) => {

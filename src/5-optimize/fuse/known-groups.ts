@@ -18,7 +18,7 @@ interface Fused {
   readonly inputs: readonly number[];
 }
 
-/** The cached results for one structure. */
+/** Cached results by structure. */
 interface Known {
   readonly mayBeStaged: Map<string, boolean>;
   readonly fused: Map<string, Fused | null>;

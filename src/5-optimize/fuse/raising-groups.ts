@@ -83,7 +83,7 @@ function highest(live: Float64Array): number {
   return top;
 }
 
-/** Returns the live range of each memory; a memory that an op reuses for its result is counted once. */
+/** Live ranges by memory; memory that an op reuses for its result counts once. */
 function liveChanges({ ops }: Program, ranges: LiveRanges): Change[] {
   return Array.from(new Set(ranges.values()), ({ made, last, bytes }) => {
     const [from, to] = [Math.max(made, 0), Math.min(last, ops.length - 1)];
@@ -105,7 +105,7 @@ interface LiveRange {
 /** Live ranges by value; views share the range of their memory. */
 type LiveRanges = ReadonlyMap<ValueId, LiveRange>;
 
-/** Returns the memories that the program allocates, and the memories of the inputs that it frees. */
+/** Memories that the program allocates, and those of the inputs that it frees. */
 function liveRanges(
   { ops, values, inputs }: Program,
   staying: ReadonlySet<ValueId>,

@@ -68,7 +68,7 @@ class Joining {
     return { replaced: this.#replaced, seeds, leaving: this.#leaving() };
   }
 
-  /** Returns the gradients that a member contributes to results of an earlier member. */
+  /** Gradients that a member contributes to results of an earlier one. */
   #innerGradients(): Map<ValueId, Set<ValueId>> {
     const inner = new Map<ValueId, Set<ValueId>>();
     this.#eachGradient((member, operand, gradient) => {

@@ -9,9 +9,9 @@ import { WorkBound } from './work-bound.ts';
 
 /** Reordering a program's ops may reduce its bytes by this factor, compared with a single walk. */
 const reordered = 1.1;
-/** The relative rounding error of summed arithmetic. */
+/** The relative error of summed arithmetic. */
 const slight = 1e-9;
-/** Choices by segments are candidates if they recompute at least this share of forward's arithmetic. */
+/** Candidates by segments recompute at least this share of forward's arithmetic. */
 const leastOfSegments = 0.5;
 /**
  * If no candidate fits, those within this factor of the fewest bytes are planned, since planning may rank them
@@ -29,9 +29,9 @@ const floors = [
 ] as const;
 
 /**
- * The candidates for recomputing a part of forward, independent of the budget: evictions, choices of kept values, and
- * choices by segments that recompute at least half of forward's arithmetic. A larger budget has all candidates of a
- * smaller one.
+ * The candidates for recomputing part of forward, independent of the budget: evictions, choices of kept values, and
+ * choices by segments that recompute at least half of forward's arithmetic. Larger budgets have all candidates of
+ * smaller ones.
  */
 export class Candidates {
   readonly #size: number;
@@ -76,7 +76,7 @@ export class Candidates {
     this.#similar ??= new SimilarChoices(this.#cheapest, this.#size);
     const similar = this.#similar;
     if (bytes < this.#least) return;
-    // Candidates with less arithmetic surely need more bytes and aren't measured.
+    // Candidates with less arithmetic surely need more bytes.
     const enough = (1 - slight) * this.#bound.least(bytes - this.#beside, below);
     if (enough >= below) return;
     const evictions = this.#evictions;

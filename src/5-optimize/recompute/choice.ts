@@ -13,7 +13,7 @@ export const mostWork = 4;
 /** How the recomputed values were chosen, as data from which the same program can be rebuilt. */
 export type How = Kept | EvictionPolicy;
 
-/** Values that are kept, and values that are recomputed rather than held. */
+/** Values that are kept, and values that are recomputed rather than kept live. */
 export interface Kept {
   readonly stays: readonly ValueId[];
   readonly brief: readonly ValueId[];

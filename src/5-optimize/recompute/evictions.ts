@@ -5,8 +5,8 @@ import type { EvictionPolicy } from './pressure.ts';
 import { recomputeEvicted } from './recompute-evicted.ts';
 
 /**
- * By program size: the ratio between the limits of consecutive walks and the number of policies tried at each; in the
- * search for the fewest bytes, the stride between limits and the largest multiple of the lowest limit.
+ * By program size: the ratio between limits of consecutive walks, and the number of policies tried at each; for the
+ * fewest bytes, the stride between limits, and the largest multiple of the lowest one.
  */
 const grids = [
   { ops: 1500, ratio: 1.01, policies: 4, lowStride: 3, lowRange: 4 },
@@ -14,9 +14,7 @@ const grids = [
   { ops: Number.POSITIVE_INFINITY, ratio: 1.03, policies: 1, lowStride: 8, lowRange: 2 },
 ] as const;
 
-/**
- * If a lower limit, by up to this factor, takes less arithmetic than a higher one, that is a coincidence, and ignored.
- */
+/** A lower limit, by up to this factor, that takes less arithmetic is a coincidence, and ignored. */
 const luck = 1.15;
 /** The fractional parts of its multiples are evenly distributed between 0 and 1, for any number of multiples. */
 const step = 0.7548776662466927;

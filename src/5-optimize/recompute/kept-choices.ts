@@ -6,8 +6,8 @@ import type { ForwardFacts } from './forward-facts.ts';
 import { recomputeAtMost, recomputeInBackward } from './recompute-in-backward.ts';
 
 /**
- * The numbers of segments into which forward is divided; memory that crosses between segments is kept. Large programs
- * try only the first few.
+ * Numbers of segments to divide forward into; memory that crosses between segments is kept. Large programs try the
+ * first few.
  */
 const segmentCounts = [1, 4, 16, 2, 8, 32, 3, 6, 12, 24, 64, 48, 96, 128];
 /** Bytes that an arithmetic operation is worth; cheaper values are kept as well. The first rate keeps none. */

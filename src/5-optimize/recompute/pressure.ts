@@ -294,7 +294,7 @@ function cheapestOf(prices: readonly number[]): number {
   return best;
 }
 
-/** Returns a pseudorandom number from 0 to 1 for each seed and value. */
+/** A pseudorandom number from 0 to 1 by seed and value. */
 function randomOf(seed: number, id: ValueId): number {
   let bits = Math.imul(seed, 0x9e3779b1) ^ Math.imul(id + 1, 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 15), 0xc2b2ae35);

@@ -17,7 +17,7 @@ export interface Recomputed {
   readonly again: ReadonlySet<ValueId>;
 }
 
-/** A rewritten program with the ops that it runs again. */
+/** A program with the ops that it runs again. */
 interface RecomputedUnkept extends Recomputed {
   /** For each op before which others run again, its index and one of theirs; equal lists write the same program. */
   readonly runs: readonly number[];
@@ -25,9 +25,9 @@ interface RecomputedUnkept extends Recomputed {
 
 /**
  * In: a program, and the memory that is kept from forward to backward. Out: the same program, whose backward recomputes
- * everything else that it reads of forward from kept memory, before the first op that reads it. Results are bitwise
- * identical: the same ops on the same operands, with counter-based random numbers. Values that can't be recomputed are
- * kept as well. `brief` intermediate values are not kept live for later ops, which recompute them again.
+ * the rest of what it reads of forward, before the first op that reads it. Results are bitwise identical: the same ops
+ * on the same operands, with counter-based random numbers. Values that can't be recomputed are kept as well. `brief`
+ * intermediate values are not kept live for later ops, which recompute them again.
  */
 export function recomputeInBackward(
   facts: ForwardFacts,

@@ -1,8 +1,6 @@
 import type { Candidate } from './choice.ts';
 
-/**
- * Measuring a candidate takes tens of milliseconds in larger programs: only there are choices measured by stretches.
- */
+/** Measuring a candidate of a larger program takes tens of milliseconds: only there are stretches used. */
 const fewOps = 1500;
 /** The number of choices from one end of a stretch to the other. */
 const stride = 8;

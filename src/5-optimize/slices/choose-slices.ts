@@ -166,9 +166,7 @@ function fusedTimes(program: Program): RoughTimes {
   return roughTimes(fusedForm(program, new Set(program.outputs)));
 }
 
-/**
- * Returns a check that a candidate is no slower than the best one so far, and faster than the program without slices.
- */
+/** Checks that a candidate is no slower than the best one so far, and faster than without slices. */
 function noSlowerThan(
   original: Program,
   modelled: (program: Program) => RoughTimes,

@@ -63,10 +63,7 @@ function isStep({ op, outputs }: ProgramOp): boolean {
   return outputs.length === 1 && !op.inPlace && (kind === 'pointwise' || op.name === 'reshape');
 }
 
-/**
- * Returns the number of equal parts along dimension 0 in which the readers read a value; null if they read it
- * otherwise.
- */
+/** Returns the number of equal parts along dimension 0 in which a value is read; null if it is read otherwise. */
 function partsRead({ values }: Program, id: ValueId, readers: readonly ProgramOp[]): number | null {
   const size = values[id]!.shape[0]!;
   const lengths = new Set<number>();

@@ -9,11 +9,9 @@ export interface SlicePlan {
   readonly parts: number;
   /** Dimensions along which whole inputs of the sliced ops are cut. */
   readonly seeds: ReadonlyMap<ValueId, number>;
-  /** Values whose readers, and all ops that follow from them, are sliced: seeds that contain the data to process. */
+  /** Seeds with the data to process: ops that follow from these are sliced. */
   readonly from: ReadonlySet<ValueId>;
-  /**
-   * The batch size: other results of that length are cut, too. By default only values that are computed from the seeds.
-   */
+  /** The batch size: other results of that length are cut, too. By default only what follows from the seeds. */
   readonly batch?: number;
   /** Whether slices may end within a block of a sum. */
   readonly splitsBlocks?: boolean;
@@ -55,7 +53,7 @@ class RegionFinder {
   /** Values that lead to sliced ops. */
   readonly #leading: Set<ValueId>;
   readonly #written = new Map<ValueId, number>();
-  /** Memory that slices read, with the dimension along which it is cut; null if they read it as a whole. */
+  /** Memory that slices read, with its cut dimension; null if they read it as a whole. */
   readonly #readInSlices = new Map<ValueId, Set<Cut>>();
   readonly #touchedAfter = new Set<ValueId>();
   readonly #writtenAfter = new Set<ValueId>();
@@ -239,7 +237,7 @@ class RegionFinder {
     const { batch } = this.#plan;
     if (batch === undefined || values[result]!.shape[0] !== batch) return;
     this.#seeds.set(result, 0);
-    // A table whose rows are looked up by index.
+    // A table with rows looked up by index.
     const isLookedUp =
       data.some((id) => !isFloat(id) && this.#seeds.has(id)) &&
       data.some((id) => isFloat(id) && this.#inputs.has(id));

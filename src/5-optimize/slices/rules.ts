@@ -108,7 +108,7 @@ const permuted: Rule = ({ op, cuts: [cut] }) => {
   return { kind: 'map', operands: [cut!], outputs: [dims.indexOf(cut!)] };
 };
 
-/** Attribute `dim` is another dimension than the cut one. */
+/** Attribute `dim` isn't the cut dimension. */
 const besideDim: Rule = ({ op, inputs, outputs, cuts }) => {
   const dim = op.attrs.dim as number;
   const cut = cuts.find((own) => own !== null)!;
@@ -134,7 +134,7 @@ const alongLast: Rule = ({ inputs, outputs, cuts }) => {
   return { kind: 'map', operands: inputs.map(() => cut), outputs: [cut] };
 };
 
-/** Rows, columns and batches are independent; along the inner dimension the sum continues from part to part. */
+/** Rows, columns and batches are independent; along the inner dimension, parts continue the sum. */
 const product: Rule = ({ inputs, outputs, cuts, parts, splitsBlocks }) => {
   const rank = outputs[0]!.shape.length;
   const [row, column] = [rank - 2, rank - 1];

@@ -27,7 +27,6 @@ export interface ControlMemory {
   readonly held: readonly number[];
 }
 
-/** A plan on one path. */
 export interface PlanOnPath {
   readonly bytes: RunBytes;
   readonly control: ReadonlyMap<ProgramOp, ControlMemory>;

@@ -117,7 +117,7 @@ function decides({ steps }: Plan, step: number): boolean {
 /** Thrown where a path reaches the memory state of another path: both continue identically. */
 class PathsMeet extends Error {}
 
-/** Runs a path; returns whether it reached its end. */
+/** Returns whether a path runs to its end. */
 function isCompleted(run: () => void): boolean {
   try {
     run();

@@ -20,7 +20,6 @@ interface SimulatedForward extends SimulatedPath {
   /** Live bytes at the start, without donated inputs. */
   readonly start: number;
   readonly donatedBytes: number;
-  /** Returns the decision at a step. */
   readonly decisionAt: (step: number) => Decision | undefined;
   /** The step that runs each op, directly or in a region of it, if the op makes a decision there. */
   readonly stepOf: ReadonlyMap<ProgramOp, number>;

@@ -9,8 +9,8 @@ const largest = 16;
 
 /**
  * Groups ops of one kind that come from one line of user code, have results of one shape, and read results of the same
- * groups: layers that run the same code are in different groups, as they read different weights. An operand that an op
- * adds to in place is ignored, since every part adds to the results of earlier parts.
+ * groups: layers that run the same code are in different groups, as they read different weights. Operands that ops add
+ * to in place are ignored, since every part adds to earlier results.
  */
 export function familiesOf({ values, ops: all }: Program, ops: readonly ProgramOp[]): Families {
   const kinds = new Map<string, number>();

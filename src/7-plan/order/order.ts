@@ -48,7 +48,7 @@ const leastShare = 1e-3;
  */
 const hugeOps = 20_000;
 const hugeProbes = 32;
-/** A bound this close to the peak is not raised further in the largest programs. */
+/** In the largest programs, a bound this close to the peak is not raised further. */
 const closeEnough = 1 + 1e-3;
 
 /**
@@ -120,10 +120,7 @@ function isLegal(order: readonly OpIndex[], { size, before }: MemoryGraph): bool
   return order.length === size;
 }
 
-/**
- * Returns a lower bound for a program: the `known` one, or a higher bound proven by cuts at the ops with the most live
- * bytes.
- */
+/** Returns a lower bound for a program: the `known` one, or one proven by cuts at the ops with the most live bytes. */
 export function boundOf(program: Program, options: GraphOptions, known = 0): number {
   const moving = movableOps(program);
   const graph = memoryGraph(program, options, moving);

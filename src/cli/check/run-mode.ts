@@ -24,7 +24,7 @@ export interface ModeReport {
   readonly observed: Observed;
   /** The number of runs and backwards that check mode compared. */
   readonly checked: number;
-  /** The CheckError that ended the mode, or the error because of which it does not apply. */
+  /** The CheckError that ended the mode, or the error that makes it inapplicable. */
   readonly failed: Failure | null;
   /** The first line of each error that a call threw. */
   readonly thrown: readonly string[];

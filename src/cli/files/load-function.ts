@@ -100,7 +100,7 @@ function kindOf(value: unknown): string {
 const isClass = (value: unknown): boolean =>
   typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 
-/** Returns an example of an exported step: often, only the model is exported. */
+/** Returns an example of a step: often only the model is exported. */
 function exampleFor(name: string | undefined, exports: Readonly<Record<string, unknown>>): string {
   const value = name === undefined ? undefined : exports[name];
   if (value instanceof Module) return `export const step = (x) => ${name}.forward(x)`;

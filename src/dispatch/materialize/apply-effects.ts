@@ -85,7 +85,7 @@ const compilers: {
         if (from === 0) array.length = 0;
         const start = array.length;
         array.length = start + items.length;
-        // Skips absent indices, so that a hole remains a hole.
+        // A hole remains a hole.
         items.forEach((item, i) => {
           array[start + i] = item;
         });

@@ -30,7 +30,7 @@ function rankIn(text: string): (label: string) => number {
   return (label) => ranks.get(label) ?? labels.length;
 }
 
-/** Compiles a reader of the entries that are present. */
+/** Returns the entries that are present. */
 export function compileEntries(
   recipes: readonly EntryRecipe[],
   order: KeyOrder | null,

@@ -91,7 +91,7 @@ function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Des
 function newError(type: ErrorConstructor, message: [text?: string]): Error {
   if ((type as unknown) !== AggregateError) return new type(...message);
   const error = new AggregateError([], ...message);
-  // Deleted to be defined again, after the cause.
+  // Defined again after the cause.
   Reflect.deleteProperty(error, 'errors');
   return error;
 }

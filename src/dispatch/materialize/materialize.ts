@@ -63,7 +63,7 @@ function compileOperand(leaf: TracedNumber): NumberReader<RunValues> {
   return ({ frames }) => read(frames) as number;
 }
 
-/** Compiles a frame recipe to a function that builds the frame. */
+/** Compiles a frame to continue with. */
 export function compileFrame(recipe: FrameRecipe): (values: RunValues) => Frame {
   const callOf = compileCall(recipe.call);
   const registers = recipe.registers.map(([reg, value]) => [reg, compileRecipe(value)] as const);

@@ -17,7 +17,7 @@ const bits = 30;
  * Finds the inputs that die with a call. Known at compile time: the input is in a register or argument of an entry
  * frame that nothing after the call reads. Known only at the call: it is a result of an earlier subgraph, only the
  * frames reference it, no other live register contains it, and its memory has no other owner. Returns a function that
- * checks the conditions of the second kind; null if no input can die.
+ * checks the latter; null if no input can die.
  */
 export function compileDonation(
   result: TraceResult,

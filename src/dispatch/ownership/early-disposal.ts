@@ -38,7 +38,7 @@ export class EarlyDisposal {
   ): { readonly early: EarlyDisposal | null; readonly late: readonly Effect[] } {
     const entering = inputs.filter((_, i) => !forward.unusedInputs.includes(forward.inputs[i]!));
     const read = new Set(entering.map(sourceKey));
-    // A guard with which some input may be the same tensor under another name.
+    // An input may be the same tensor under another name.
     for (const guard of guards) {
       if (guard.kind === 'same' && guard.same) {
         read.add(sourceKey(guard.source));

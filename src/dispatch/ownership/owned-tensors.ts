@@ -120,7 +120,7 @@ export class OwnedTensors {
     this.#stored.add(value);
   }
 
-  /** Called when native code or a foreign object may have kept the value. */
+  /** Called when native code or a foreign object has seen the value. */
   escape(value: unknown): void {
     if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return;
     this.isUsed = true;
@@ -147,7 +147,7 @@ export class OwnedTensors {
     }
   }
 
-  /** Frees all tensors at the end of the call. */
+  /** Frees all tensors after the call. */
   disposeAll(): void {
     for (const tensor of this.#owned) this.#dispose(tensor);
     for (const tensor of this.#contained ?? none) this.#dispose(tensor);

@@ -16,7 +16,7 @@ interface Range {
   readonly input: number;
   readonly first: number;
   readonly end: number;
-  /** A value below `first` that is also valid; null if there is none. */
+  /** Another valid value, below `first`; null if there is none. */
   readonly other: number | null;
 }
 

@@ -25,7 +25,7 @@ export interface CopiesViews {
   copyViews(views: readonly ValueId[]): void;
 }
 
-/** Returns the inputs of a planned subgraph that backward could keep copies of instead. */
+/** Returns the inputs that backward could keep copies of instead. */
 export function savedInputsOf(stages: SubgraphStages): readonly SavedInput[] {
   const { joint, forward, planned, original } = stages;
   if (!joint || !planned.backward) return none;

@@ -41,7 +41,7 @@ export class Gradients<V extends TargetValue> {
   }
 }
 
-/** Returns values and existence in one list, for a branch or loop. */
+/** Values and existence in one list, for a branch or loop. */
 export const flat = <V>(gradients: readonly Gradient<V>[]): V[] =>
   gradients.flatMap(({ value, exists }) => [value, exists]);
 

@@ -145,7 +145,6 @@ export function writes(instruction: Instruction): Reg | undefined {
   return 'dst' in instruction ? instruction.dst : undefined;
 }
 
-/** Returns the jump target of the instruction. */
 export function jumpTarget(instruction: Instruction): Pc | undefined {
   if ('target' in instruction) return instruction.target;
   return instruction.op === 'iteratorNext' ? instruction.done : undefined;

@@ -110,7 +110,7 @@ function nameOf(code: Code, thisValue: unknown, engineName?: string): string {
   return type === undefined ? name : `${type}.${name}`;
 }
 
-/** The span of a field initializer is the body of the class; a method's span starts with its parameters. */
+/** A field initializer's span is the body of the class; a method's starts with its parameters. */
 const isFieldInitializer = ({ kind, name, source, span }: Code): boolean =>
   kind === 'method' && name === '' && source.text[span.start] === '{';
 

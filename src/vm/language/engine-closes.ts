@@ -7,10 +7,7 @@ interface Closing {
 
 let known: Closing | undefined;
 
-/**
- * Returns when the engine closes the iterator of a value that is iterated asynchronously but only iterable
- * synchronously.
- */
+/** Returns when the engine closes a synchronous iterator that is iterated asynchronously. */
 export function engineCloses(): Closing {
   if (known) return known;
   // A value that can't even be awaited rejects without a wait.

@@ -23,7 +23,7 @@ export function weakSet<K extends object, V>(map: WeakMap<K, V>, key: K, value: 
 
 /** A Map with keys from user code. It is unaffected by later changes to `Map.prototype`. */
 export class OwnMap<K, V> extends Map<K, V> {}
-/** A Set with elements from user code. It is unaffected by later changes to `Set.prototype`. */
+/** A Set with elements from user code, unaffected by changes to `Set.prototype`. */
 export class OwnSet<T> extends Set<T> {}
 keepMethods(OwnMap.prototype, Map.prototype);
 keepMethods(OwnSet.prototype, Set.prototype);

@@ -31,7 +31,6 @@ export interface Place {
   readonly code: Code;
   readonly pc: Pc;
   readonly names: FreeNames;
-  /** Returns the call's argument number `index`. */
   argument(index: number): Expression;
   /** True if the frame's position may be needed while other code runs. */
   readonly marksPlace: boolean;

@@ -17,7 +17,7 @@ import { appendableArrays, type RowLocation } from './row-locations.ts';
 import type { RowLoop } from './row-loops.ts';
 import { type RowOrder, recordedIndex, rowsInOrder } from './row-order.ts';
 
-/** What an iteration changes, apart from computing tensors. */
+/** The changes that an iteration makes, apart from computing tensors. */
 interface Probe {
   /** The elements that the loop visits. */
   readonly order: RowOrder;
@@ -151,7 +151,7 @@ export class RowIterations {
   readonly #contents: (readonly Variable[])[];
   /** The tensors computed by iterations. */
   readonly #computed = new Set<Tensor>();
-  /** Whether the last iteration makes the same decisions as all later ones. */
+  /** Whether the last iteration decides like all later ones. */
   #lastDecides = true;
   /** The tensors of the visited elements, which also differ between iterations. */
   readonly #elements = new Set<Tensor>();

@@ -21,7 +21,7 @@ export interface Carried {
 /** A loop-carried tensor, and the leaf that it represents. */
 export interface CarriedLeaf {
   readonly leaf: Leaf;
-  /** The same in every attempt. */
+  /** Equal in every attempt. */
   readonly key: string;
 }
 
@@ -36,7 +36,6 @@ export function* leavesOf(
   }
 }
 
-/** Returns the key of a leaf of a location. */
 export function leafKey(location: string, index: number): string {
   return `${location} ${index}`;
 }

@@ -58,7 +58,6 @@ const apply = (fn: string, ...args: readonly NumberExpr[]): NumberExpr => {
   return { kind: 'apply', fn, args };
 };
 
-/** Whether a number depends on booleans. */
 export function dependsOnBoolean(t: Tracer, expr: NumberExpr): boolean {
   return [...numberSources(expr)].some((source) => t.variables.isBoolean(source));
 }

@@ -142,7 +142,7 @@ export class RelativeStream implements RandomSource {
       this.reseeded = reseeded;
       this.#start = start;
     });
-    // When replayed for other sizes, positions count from the start of the run.
+    // Replays for other sizes count from the start of the run.
     t.sizes.fixed = true;
     if (this.#at.seed) {
       const seed =

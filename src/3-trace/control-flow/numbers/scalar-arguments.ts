@@ -100,7 +100,7 @@ export function scalarOperands(
   return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, like) : arg));
 }
 
-/** Without a fraction among the choices, the result is an integer if all chosen numbers are whole. */
+/** Without a fraction among the choices, the result is an integer if all chosen numbers are. */
 function likeChoices(choices: readonly Variable[]): Pick<Tensor, 'dtype'> | undefined {
   const isFraction = (choice: Variable) =>
     choice.kind === 'constant' &&

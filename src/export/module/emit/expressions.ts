@@ -171,7 +171,7 @@ function callText(fn: string, args: readonly string[]): string {
   return `${name}(${args.join()})`;
 }
 
-/** Returns statements that compute the run's numbers in `needed`, and the numbers that they depend on: `s3=s1*s2`. */
+/** Statements for the run's numbers in `needed`, and those that they depend on: `s3=s1*s2`. */
 export function scalarStatements(
   table: ScalarTable,
   inputs: readonly string[],

@@ -137,7 +137,7 @@ function outputTexts(
 const named = (source: string, memory: ModuleMemory): string =>
   source.replace(/^state\.(\d+)/, (_, index) => memory.state[Number(index)]!.name);
 
-/** Wraps the calls: a run that rejects a value must leave the state unchanged. */
+/** A run that rejects a value must leave the state unchanged. */
 function restoring(calls: string, copied: CompiledPlan['copied']): string {
   if (copied.length === 0) return calls;
   const move = (to: number, from: number, bytes: number) =>

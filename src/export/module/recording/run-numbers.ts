@@ -76,7 +76,7 @@ export class NumberMatcher {
           return { id, form, plus: 0 };
         }
       }
-      // Positions in the random stream are sums, so an integer may be added.
+      // Positions in the random stream are sums.
       const [plus, ...rest] = others.map((other, i) => other - this.#others[i]!.scalars[id]!);
       const whole = Math.round(plus!);
       const isSum = [plus!, ...rest].every((each) => Math.abs(each - whole) < 1e-3);

@@ -17,7 +17,7 @@ function place(opType: 'ArgMax' | 'ArgMin'): OpMapping {
   };
 }
 
-/** NaN counts as both the largest and the smallest entry: returns the first index of a NaN, if there is one. */
+/** NaN is both the largest and the smallest: returns the first index of a NaN, if any. */
 function placeOf(
   to: Emitter,
   opType: string,
