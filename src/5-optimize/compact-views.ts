@@ -23,9 +23,9 @@ interface SavedViews {
 }
 
 /**
- * In: a joint program, the values of forward that backward reads, and the outputs. Out: the memories that backward
- * keeps only through views, and that smaller copies could replace. A program with in-place writes or control flow has
- * none: the copy could be observed. Operands of ops whose attributes depend on strides can't be copied either.
+ * In: a joint program, the values of forward that backward reads, and the outputs. Out: the memories of these values
+ * that copies could replace. A program with in-place writes or control flow has none: the copy could be observed.
+ * Operands of ops whose attributes depend on strides can't be copied either.
  */
 export function savedViews(
   program: Program,

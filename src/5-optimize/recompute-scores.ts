@@ -78,7 +78,7 @@ function isScores(op: ProgramOp, { values }: Program): boolean {
   return mayGoBySteps(op, values);
 }
 
-/** Whether a fused op that computes a few heads, or one tile of each, at a time may contain the op. */
+/** Whether the op may be part of a fused op that computes a few heads, or one tile of each, at a time. */
 function mayGoBySteps(op: ProgramOp, values: Program['values']): boolean {
   if (tilePartKind(op, values) !== null || isAlias(op, values)) return true;
   return !op.op.inPlace && rowCutsOf(op, values).length > 0;

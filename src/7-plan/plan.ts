@@ -24,8 +24,8 @@ import {
 } from './predicted-bytes.ts';
 
 /**
- * Returns the bytes of a program's inputs plus its peak in addition to them, in a good order, or in the first order
- * found that needs at most `enough`.
+ * Returns the bytes of a program's inputs plus the peak beyond them, in a good order, or in the first order found that
+ * needs at most `enough`.
  */
 export function roughBytes(
   program: Program,

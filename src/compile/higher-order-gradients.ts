@@ -222,7 +222,7 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
   };
 }
 
-/** Returns the flows without inputs that get no gradient. */
+/** Removes inputs that get no gradient from the flows. */
 function flowsIntoForward(
   { forward, reached }: Making,
   flows: ReadonlySet<ValueId>,
@@ -344,7 +344,7 @@ function againOf(
   return { planned, inputs: program.inputs, outputs: wanted };
 }
 
-/** Returns the program with the values that `restoring` computes computed by its ops. */
+/** Computes the values that `restoring` computes by its ops instead of the program's. */
 function restored(program: Program, restoring: Pick<Program, 'values' | 'ops'>): Program {
   const values = [...restoring.values];
   const made = new Set(restoring.ops.flatMap(({ outputs }) => outputs));

@@ -67,7 +67,7 @@ interface InOrder {
   readonly isCandidate?: boolean;
   /** Sums of gradients; a run may request single terms of them. */
   readonly sums?: readonly ValueId[];
-  /** Inputs that may be missing in a run. */
+  /** The gradients among the inputs, if there are several: a run may lack some. */
   readonly gradients?: readonly ValueId[];
   /** Inputs that may be missing. */
   readonly missing?: readonly ValueId[];

@@ -21,8 +21,8 @@ export interface StaticReports {
   /** On a GPU, check mode compares asynchronously: resolves when all comparisons are done, rejects with CheckError. */
   checked(): Promise<void>;
   /**
-   * Resolves once the final memory plan of everything compiled so far is in force. Large programs start with a plan
-   * that is quick to make; predictions describe the current plan.
+   * Resolves once everything compiled so far uses its final memory plan. Large programs start with a plan that is quick
+   * to make; predictions describe the current plan.
    */
   ready(): Promise<void>;
   /** Returns the compiled parts: trace, programs and plan of each. */

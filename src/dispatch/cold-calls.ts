@@ -26,7 +26,7 @@ export class ColdCalls {
     return this.#milliseconds * share >= msPerFunction + msPerKernel * this.#kernels;
   }
 
-  /** Runs a call; returns or throws what it does. */
+  /** Runs a call; returns its result or throws its error. */
   run<T>(call: () => T): T {
     const { kernels } = events;
     const start = performance.now();

@@ -5,7 +5,7 @@ import { storedOutputs } from './materialize/apply-effects.ts';
 import { compileRecipe, type RecipeReader, type RunValues } from './materialize/materialize.ts';
 import type { Made } from './ownership/owned-tensors.ts';
 
-/** Finds the objects created by a run that only the frames reference after it. */
+/** Finds the objects that a run created and only the frames reference afterwards. */
 export class MadeByRun {
   readonly #containers: readonly number[];
   readonly #captured: readonly RecipeReader[];

@@ -68,7 +68,7 @@ const many = 2;
  *
  * Branches and loops forward tensors under other names. Only at run time is it known which tensor a name refers to:
  * each contribution is then added to the sum of its tensor's oldest name, so that sums keep the order of eager
- * execution. If a name has no other contributions before the op that forwards it, its sum needs no such name.
+ * execution. If a name has no other contributions before the op that forwards it, the sum doesn't depend on that.
  */
 export function gradientNames(
   starts: readonly Start[],

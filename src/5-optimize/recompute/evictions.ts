@@ -39,7 +39,7 @@ export class Evictions {
   readonly #top: number;
   /** The bytes by which the measure of programs exceeds that of a walk. */
   readonly above: number;
-  /** The number of limits: below the last one, at least one op can't have its operands. */
+  /** The number of limits: below the last one, the operands of some op don't fit. */
   readonly count: number;
   readonly #levels = new Map<number, readonly Candidate[]>();
   /** Many policies lead to the same program. */

@@ -28,7 +28,7 @@ const [most, more] = [2, 1.3];
 
 /**
  * The live memory during a walk through a program, op by op. Where an op would raise it above the limit, values that
- * backward can recompute are evicted: first the cheapest to recompute, the largest, and those used again latest
+ * backward can recompute are evicted: preferring those that are cheap to recompute, large, and used again late
  * (Kirisame et al., "Dynamic Tensor Rematerialization", 2021; here the next use of each value is known).
  */
 export class Pressure {

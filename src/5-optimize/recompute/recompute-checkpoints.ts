@@ -5,9 +5,9 @@ import { forwardOfStep } from './forward-of-step.ts';
 import { recomputeInBackward } from './recompute-in-backward.ts';
 
 /**
- * Recomputes the values that calls of `checkpoint` created in backward, before the first op that reads them, from the
- * arguments of the calls. Keeps the calls' results, and values that can't be recomputed (in-place writes, kernels that
- * may throw on their operands' values).
+ * In backward, recomputes the values that calls of `checkpoint` created, before the first op that reads them, from the
+ * calls' arguments. Keeps the calls' results, and values that can't be recomputed (in-place writes, kernels that may
+ * throw on their operands' values).
  */
 export function recomputeCheckpoints(given: Staged, { stage }: PassContext): Staged {
   const { program, firstLate, alsoRead } = given;

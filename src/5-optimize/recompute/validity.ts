@@ -2,8 +2,8 @@ import type { ValueId } from '../../../runtime/program/program.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
 /**
- * Returns, for each memory that can be recomputed from kept memory, the first write to an operand of its ops; −1 for
- * others.
+ * Returns, for each memory that can be recomputed from kept memory, the first write to an operand that this needs; −1
+ * for others.
  */
 export function validity(facts: ForwardFacts, stays: ReadonlySet<ValueId>): Float64Array {
   const until = new Float64Array(facts.program.values.length).fill(-1);

@@ -9,7 +9,7 @@ import { ProgramFacts } from '../facts/program-facts.ts';
 import { findRegion, type SlicePlan } from './region.ts';
 import { writeSlices } from './write-slices.ts';
 
-/** A matrix product of whose rows equal parts are read by separate ops. */
+/** A matrix product whose rows separate ops read in equal parts. */
 interface ReadApart {
   readonly product: number;
   readonly plan: SlicePlan;

@@ -56,8 +56,8 @@ type Rule = (use: Use) => Slicing | null;
 
 /**
  * Returns how an op is computed in slices, bitwise identical, or null if it can't be. Relies only on guarantees of
- * every kernel: an element of a result depends on the elements given by the op's definition, and sums keep the
- * order and the blocks that they have for the whole.
+ * every kernel: an element of a result depends on the elements given by the op's definition, and sums keep the order
+ * and the blocks of the whole.
  */
 export function slicingOf(use: Use): Slicing | null {
   const { op } = use.op;
