@@ -58,7 +58,7 @@ function nodesBehind(outputs: readonly (Tensor | null)[]): {
     if (node) from.set(node, (from.get(node) ?? 0n) | (1n << BigInt(i)));
   });
   const reached = new Set(from.keys());
-  // Iterating over a set also visits elements added meanwhile.
+  // Also visits elements added meanwhile.
   for (const node of reached) {
     for (const target of node.targets) if (target && 'node' in target) reached.add(target.node);
   }

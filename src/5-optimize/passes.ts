@@ -122,7 +122,7 @@ export const passes = [
   {
     name: 'savedMasks',
     stages: ['joint', 'step'],
-    // A first plan compares no bytes, and a mask saved in addition to other values costs memory.
+    // A first plan compares no bytes, and a mask saved besides other values costs memory.
     enabled: ({ memory, isFirst }) => memory.savedMasks && !isFirst,
     run: savedMasks,
   },

@@ -9,7 +9,7 @@ interface Boundary {
   readonly firstLate: number;
   /** Whether inputs are live during late ops anyway. */
   readonly inputsStay: boolean;
-  /** Forward outputs in addition to the program's own. */
+  /** Forward outputs besides the program's own. */
   readonly returned: readonly ValueId[];
 }
 

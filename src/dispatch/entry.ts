@@ -122,7 +122,7 @@ export class Entry {
     return this.result;
   }
 
-  /** Makes the final plans of everything that has run so far. */
+  /** Makes the final plans of everything run so far. */
   finish(): void {
     this.subgraph?.finish();
   }

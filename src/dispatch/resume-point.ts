@@ -53,7 +53,6 @@ export class ResumePoint {
     return [...this.#entries];
   }
 
-  /** The number of entries. */
   get size(): number {
     return this.#entries.size;
   }

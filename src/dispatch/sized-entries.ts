@@ -93,7 +93,7 @@ export class SizedEntries {
     return entry;
   }
 
-  /** Makes the final plans of everything that has run so far. */
+  /** Makes the final plans of everything run so far. */
   finish(): void {
     for (const { entry } of this.#entries.values()) entry?.finish();
   }

@@ -187,7 +187,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return this.#all().every((plan) => plan.isFinal);
   }
 
-  /** Makes the final plans of everything that has run so far. */
+  /** Makes the final plans of everything run so far. */
   finish(): void {
     for (const plan of this.#all()) plan.finish();
     this.last = this.#plans.usual.ready.subgraph;

@@ -60,7 +60,7 @@ export class MadeObjects {
   /** Returns the values, and everything in created objects among them. */
   reachableFrom(values: readonly unknown[]): ReadonlySet<unknown> {
     const reached = new Set<unknown>(values);
-    // Iterating over a set also visits elements added meanwhile.
+    // Also visits elements added meanwhile.
     for (const value of reached) {
       const closure = closureOf(value);
       if (closure) {

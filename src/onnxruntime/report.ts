@@ -11,8 +11,8 @@ export interface OnnxruntimeReport {
   /** The number of these steps by reason. */
   readonly reasons: Readonly<Record<string, number>>;
   /**
-   * Bytes of the engine's arrays, in addition to the plan's memory: arrays with current values, those of them in GPU
-   * buffers, and arrays kept for the next run.
+   * Bytes of the engine's arrays, besides the plan's memory: arrays with current values, those of them in GPU buffers,
+   * and arrays kept for the next run.
    */
   readonly arrays: { readonly inUse: number; readonly onGpu: number; readonly waiting: number };
 }

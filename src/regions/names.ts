@@ -263,7 +263,7 @@ const withoutSums = ({ contributions }: Name): number =>
 
 function nodesBehind(starts: readonly Start[]): readonly GradNode[] {
   const nodes = new Set(starts.flatMap(({ tensor }) => tensor.gradEdge?.node ?? []));
-  // Iterating over a set also visits elements added meanwhile.
+  // Also visits elements added meanwhile.
   for (const node of nodes) {
     for (const target of node.targets) if (target && 'node' in target) nodes.add(target.node);
   }

@@ -28,7 +28,7 @@ import type { Closure, Frame } from '../vm/bytecode/frame.ts';
 import type { Pc, Primitive, Reg } from '../vm/bytecode/instructions.ts';
 import type { BreakRecord } from './graph-break.ts';
 
-/** The leaves of a trace's recipes, in addition to the results of a run. */
+/** The leaves of a trace's recipes, besides the results of a run. */
 export type RecipeLeaf =
   | ConstantRecipe<Primitive | symbol>
   | { readonly kind: 'held'; readonly value: object }

@@ -4,7 +4,7 @@ import type { FunctionNode } from '../script/captured-function.ts';
 import { classNameAround } from '../script/class-name.ts';
 import { type PrivateDeclaration, privateDeclaration } from '../script/private-declaration.ts';
 
-/** The facts about a function, in addition to its code, that a capture of an instrumented module uses. */
+/** The facts about a function, besides its code, that a capture of an instrumented module uses. */
 export interface FunctionOutline
   extends OuterNames,
     Readonly<Pick<FunctionFacts, 'kind' | 'strict' | 'usesThis' | 'usesSuper'>> {

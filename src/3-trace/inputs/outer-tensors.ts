@@ -26,7 +26,7 @@ export class OuterTensors extends TensorList {
   }
 }
 
-/** Returns the source of an array's tensors, in which programs of one trace may differ in addition to sizes. */
+/** Returns the source of an array's tensors, in which programs of one trace may differ besides sizes. */
 export function layoutSource(base: Source): Source {
   return { kind: 'query', base, query: 'tensors', key: undefined };
 }

@@ -144,7 +144,6 @@ export class TensorInputs {
     return list;
   }
 
-  /** The arrays whose tensors are all inputs. */
   get lists(): readonly OuterTensors[] {
     return [...this.#lists.values()];
   }
@@ -194,7 +193,6 @@ export class TensorInputs {
     if (!this.#byTraced.has(next)) this.#byTraced.set(next, variable);
   }
 
-  /** Returns the input value of an outer tensor. */
   of({ actual }: TensorVariable): Tensor {
     return this.#inputAt(actual!).tensor;
   }

@@ -7,7 +7,7 @@ import { ProgramFacts } from '../facts/program-facts.ts';
 interface CopyOptions {
   /** Whether the same gradient must flow through both copies. */
   readonly recorded?: boolean;
-  /** Values that leave the program in addition to its outputs: results of forward in a joint program. */
+  /** Values that leave the program besides its outputs: results of forward in a joint program. */
   readonly alsoRead?: readonly ValueId[];
 }
 

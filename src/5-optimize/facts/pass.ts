@@ -16,7 +16,7 @@ export interface Staged {
   readonly program: Program;
   /** Index of the first op after forward: values of forward that it reads have to be kept. */
   readonly firstLate: number;
-  /** Values read after the program in addition to its outputs: forward outputs of a joint program. */
+  /** Values read after the program besides its outputs: forward outputs of a joint program. */
   readonly alsoRead: readonly ValueId[];
 }
 

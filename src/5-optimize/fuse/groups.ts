@@ -53,7 +53,6 @@ export interface Joined {
 
 interface OpenGroup<Kind> {
   ops: readonly number[];
-  /** Values that the ops read but don't compute. */
   operands: readonly ValueId[];
   readonly defined: ValueId[];
   /** Memories that the ops read or write. */

@@ -39,7 +39,7 @@ export class Candidates {
   readonly #evictions: Evictions;
   readonly #kept: KeptChoices;
   readonly #bound: WorkBound;
-  /** The measured memory that is live in addition to the values that the ops compute. */
+  /** The measured memory that is live besides the values that the ops compute. */
   readonly #beside: number;
   /** A lower bound of any candidate's measured bytes. */
   readonly #least: number;

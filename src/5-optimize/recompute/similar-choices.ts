@@ -21,7 +21,7 @@ export class SimilarChoices {
     for (const [place, each] of choices.entries()) this.#places.set(each, place);
   }
 
-  /** Whether the choice may need at most `bytes` in addition to `beside`; measures the ends of its stretch. */
+  /** Whether the choice may need at most `bytes` besides `beside`; measures the ends of its stretch. */
   mayFit(choice: Candidate, bytes: number, beside: number): boolean {
     const place = this.#places.get(choice);
     if (place === undefined) return true;

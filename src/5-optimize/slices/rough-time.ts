@@ -3,7 +3,7 @@ import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { opWork } from '../recompute/op-work.ts';
 
-/** Nanoseconds that a launch takes in addition to its work. */
+/** Nanoseconds that a launch takes besides its work. */
 const launchTime = 1500;
 /** Operations per nanosecond of a large product or convolution. */
 const productRate = 30;

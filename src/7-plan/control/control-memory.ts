@@ -14,10 +14,7 @@ import { type Simulatable, simulate } from './simulate-plan.ts';
 
 /** The memory that one control op uses on one path, for ordering the ops. */
 export interface ControlMemory {
-  /**
-   * Bytes that the op allocates and frees while it runs, in addition to its outputs; negative if it frees operands
-   * first.
-   */
+  /** Bytes that the op allocates and frees while it runs, besides its outputs; negative if it frees operands first. */
   readonly scratch: number;
   /** Scratch bytes in any order of the surrounding ops: operands that die here may have been freed before. */
   readonly leastScratch: number;

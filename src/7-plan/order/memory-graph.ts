@@ -78,7 +78,6 @@ class GraphBuilder {
   readonly #bytes: number[] = [];
   readonly #exclusive: boolean[] = [];
   readonly #maker: number[] = [];
-  /** The storage of each value. */
   readonly #storageOf: Int32Array;
   readonly #carriedStorage = new Map<Storage, StorageIndex>();
   /** For each value, the op that must have run for it to exist; −1: none; −2 − i: all of `#definers[i]`. */
@@ -241,7 +240,7 @@ class GraphBuilder {
     return maker === undefined ? undefined : this.#moving[maker];
   }
 
-  /** Returns the values that a tape keeps in addition to those that its op computed. */
+  /** Returns the values that a tape keeps besides those that its op computed. */
   #heldBy(tape: ValueId): readonly ValueId[] {
     if (!this.#options.control) return none;
     const maker = this.#makerOf(tape);

@@ -6,7 +6,7 @@ import { mib } from './tables.ts';
 interface CurvePoint {
   /** In bytes; null for no budget. */
   readonly budget: number | null;
-  /** Peak bytes in addition to those allocated between steps. */
+  /** Peak bytes besides those allocated between steps. */
   readonly peak: number;
   /** The recomputed share of forward's arithmetic. */
   readonly recomputedShare: number;

@@ -21,7 +21,7 @@ import {
 } from './code-text.ts';
 import { blockStatements, closeIterators, type Surroundings } from './machine-bodies.ts';
 
-/** Variables in scope in addition to those of the statements: the requested entry, and the current region. */
+/** Variables in scope besides those of the statements: the requested entry, and the current region. */
 export const entryName = 'q';
 export const regionName = 'h';
 

@@ -46,7 +46,7 @@ export function expectNoneEarlier(
     if (own >= 0)
       return isBelow(below[index]!, outputs[own]!) || leadsTo(starts[index]!, starts[own]!);
     const seen = new Set([index]);
-    // Iterating over a set also visits elements added meanwhile.
+    // Also visits elements added meanwhile.
     for (const each of seen) {
       if (leadsTo(starts[each]!, wanted) || isBelow(below[each]!, wanted)) return true;
       region.given.forEach((given, i) => {

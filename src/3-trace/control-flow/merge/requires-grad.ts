@@ -47,9 +47,9 @@ const isEqual = (a: Requires, b: Requires): boolean => {
 };
 
 /**
- * Returns the booleans that a branch must return in addition to its results, by path; empty if none are needed.
- * `outputs`: the results of each path; null for unused results, and for lists and tensors of data-dependent shape,
- * which require gradients once a value in them does.
+ * Returns the booleans that a branch must return besides its results, by path; empty if none are needed. `outputs`: the
+ * results of each path; null for unused results, and for lists and tensors of data-dependent shape, which require
+ * gradients once a value in them does.
  */
 export function flagsOfBranch(
   t: Tracer,

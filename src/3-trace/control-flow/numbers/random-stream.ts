@@ -81,7 +81,6 @@ export class RelativeStream implements RandomSource {
     return () => this.#moveTo(at);
   }
 
-  /** Returns a function that restores the current state, as if nothing had been drawn since. */
   checkpoint(): () => void {
     const [own, count, reseeded, start] = [this.#own, this.count, this.reseeded, this.#start];
     return () => {
@@ -160,7 +159,6 @@ export class RelativeStream implements RandomSource {
     this.count = 0;
   }
 
-  /** Records that an op has drawn a data-dependent count of numbers. */
   moveBy(count: Tensor): void {
     this.position = scalarBinary(this.#tracer, '+', scalarOf(count), this.position)!;
   }

@@ -8,7 +8,7 @@ import { type ReadCode, readCode } from './read-code.ts';
 /** One module with all kernels of a program, and nothing else. */
 export interface MergedCode {
   readonly code: Uint8Array<ArrayBuffer>;
-  /** Functions in JavaScript that it imports from `env`, in addition to `memory`. */
+  /** Functions in JavaScript that it imports from `env`, besides `memory`. */
   readonly imports: readonly string[];
   /** Returns the export of a kernel: the index of its function, as text. */
   readonly exportOf: (kernel: RecordedKernel) => string;

@@ -26,7 +26,7 @@ const views = {
 
 /** The actions of a run, added by kernels and views of the memory. */
 export class ActionLog {
-  /** The most bytes that staged ops use at any time in addition to all tensors. */
+  /** The most bytes that staged ops use at any time besides all tensors. */
   innerBytes = 0;
   readonly actions: Action[] = [];
   /** Elements written since the last kernel, as stored: launches read their arguments back. */
@@ -96,7 +96,7 @@ export class ActionLog {
   }
 }
 
-/** Memory of kernels in addition to tensors and a thread's scratch memory. */
+/** Memory of kernels besides tensors and a thread's scratch memory. */
 export interface Besides {
   /** The address of values between the stages of staged ops. */
   readonly inner: number;
