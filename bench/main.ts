@@ -1,5 +1,5 @@
 /**
- * `npm run bench` runs every bench in turn; `npm run bench eager cpu` those whose names begin with the arguments.
+ * `npm run bench` runs every bench in turn; `npm run bench eager cpu` runs benches whose names begin with an argument.
  * Each has its own process, so that compiled code and garbage don't affect the next.
  */
 

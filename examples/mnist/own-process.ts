@@ -11,7 +11,7 @@ export type Message =
 export class TrainingFailed extends Error {}
 
 /**
- * Trains in a separate process, so that reserved memory and time are those of this training run alone. Rejects with
+ * Trains in a separate process, so that reserved memory and time belong to this training run alone. Rejects with
  * TrainingFailed.
  */
 export function trainInOwnProcess(

@@ -132,7 +132,7 @@ function firstOf(set: data.ImageDataset, count: number): data.ImageDataset {
   return new data.ImageDataset(images, set.labels.subarray(0, count), set.options);
 }
 
-/** The share of images whose highest score is that of their label. */
+/** The share of images whose label has the highest score. */
 async function test(
   model: nn.Module & { forward(images: Tensor): Tensor },
   set: data.ImageDataset,

@@ -13,11 +13,7 @@ export interface Leaves<L> {
   readonly ofValues: (values: TypedArray, shape: Shape, dtype?: DType) => L;
 }
 
-/**
- * Collates samples of the same form: numbers become float32 [n], booleans bool [n], typed arrays [n, length] of
- * their dtype, and tensors are stacked. Arrays and plain objects are collated entry by entry; strings stay an
- * array.
- */
+/** Collates samples of the same form, by the rules of `defaultCollate`. */
 export function collate<L>(samples: readonly unknown[], leaves: Leaves<L>): unknown {
   const [first] = samples;
   const n = samples.length;

@@ -1,4 +1,4 @@
-/** Samplers: they select samples and their order. */
+/** Samplers select samples and their order. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';

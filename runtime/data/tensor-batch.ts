@@ -16,9 +16,9 @@ function ofValues(values: TypedArray, shape: Shape, dtype?: DType): Tensor {
 }
 
 /**
- * Collates samples of the same form: numbers become float32 [n], booleans bool [n], typed arrays [n, length] of
- * their dtype, and tensors are stacked. Arrays and plain objects are collated entry by entry; strings stay an
- * array. `using` frees the batch.
+ * Collates samples of the same form: numbers become float32 [n], booleans bool [n], typed arrays [n, length] of their
+ * dtype, and tensors are stacked. Arrays and plain objects are collated entry by entry; strings become an array.
+ * `using` frees the batch.
  */
 export function defaultCollate(samples: readonly unknown[]): unknown {
   expectList('defaultCollate', 'samples', samples);

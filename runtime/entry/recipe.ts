@@ -21,7 +21,7 @@ export type RecipeOf<Leaf extends RecipeLeaf> =
   | ScalarRecipe
   /** Text containing single elements of outputs. */
   | { readonly kind: 'text'; readonly parts: readonly TextPart<ScalarRecipe>[] }
-  /** Object `index` among those each run creates. */
+  /** Object `index` created by the run. */
   | { readonly kind: 'made'; readonly index: number }
   /** The union member whose index the program returns. */
   | {

@@ -3,7 +3,7 @@ import { isV8Line } from './stack-lines.ts';
 
 /** The part of a stack that belongs to one run of captured code. */
 interface StackOfRun {
-  /** The current stack. The error's stack has its lines below those of the run. */
+  /** The current stack, whose lines are in the error's stack, below those of the run. */
   readonly current: string;
   /** Whether the lines below may belong to another run, which folds them itself. */
   readonly isNested: boolean;

@@ -1,7 +1,7 @@
 /**
- * Identifies this package's own code. When run from sources, the package has its own files. Published files are
- * bundled, and users bundle them again with their own code; so each file's first and last statements record their
- * position (`globalThis[Symbol.for('tostatic.code')]`, inserted by the build).
+ * Identifies this package's own code. When run from sources, it has its own files. Published files are bundles, which
+ * users bundle again with their own code; so each file's first and last statements record their position
+ * (`globalThis[Symbol.for('tostatic.code')]`, inserted by the build).
  */
 
 import { filePath } from './file-name.ts';
@@ -62,7 +62,7 @@ export const mayBePublished = (text: string): boolean => text.includes(edgesKey.
 let stretches: readonly Stretch[] = [];
 let edgesRead = 0;
 
-/** Reads the recorded ends again if files were loaded since; reading stacks is slow. */
+/** Rereads the recorded ends only if files were loaded since, because reading stacks is slow. */
 function publishedStretches(): readonly Stretch[] {
   const edges = (globalThis as { [edgesKey]?: readonly Edge[] })[edgesKey];
   if (!edges || edges.length === edgesRead) return stretches;

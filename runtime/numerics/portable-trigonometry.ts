@@ -34,7 +34,7 @@ function reduce(x: number): Reduced {
   return { r: plus(second, single(-n * halfPiRest)), quarter: n & 3 };
 }
 
-/** Bits of 2/π needed for the largest float64, besides those of the result. */
+/** Bits of 2/π needed for the largest float64, in addition to the result's. */
 const bits = 1280n;
 
 let twoOverPi: bigint | null = null;

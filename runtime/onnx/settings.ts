@@ -1,8 +1,8 @@
 import { type Host, hostOf, isHost, numbersIn, type Value } from './values/host.ts';
 
 /**
- * Operands that configure an operator rather than being processed: bounds, sizes, axes, flags. If stored in the
- * file they become JavaScript numbers of any type, so that compiled programs know them.
+ * Operands that configure an operator: bounds, sizes, axes, flags. If stored in the file, they become JavaScript
+ * numbers, whatever their type, so that compiled programs know them.
  */
 const settingsOf: Readonly<Record<string, readonly number[]>> = {
   Clip: [1, 2],

@@ -9,7 +9,7 @@ export interface Decay {
   decoupledWeightDecay: boolean;
 }
 
-/** Returns the gradient plus that of the L2 penalty ½·decay·‖p‖². */
+/** Returns the gradient plus the gradient of the L2 penalty ½·decay·‖p‖². */
 export function penalized(grad: Tensor, target: Tensor, { weightDecay }: Rates): Tensor {
   return weightDecay > 0 ? add(grad, mul(target, weightDecay)) : grad;
 }

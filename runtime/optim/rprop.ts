@@ -102,7 +102,7 @@ const asgdKinds: OptionKinds<ASGDOptions> = {
   t0: anyNumber,
 };
 
-/** Averaged gradient descent (Polyak and Juditsky); `averages` holds the mean. lr 0.01 by default. */
+/** Averaged gradient descent (Polyak and Juditsky); `averages` are the means. lr 0.01 by default. */
 export class ASGD extends Optimizer<ASGDGroup, AveragingRates> {
   readonly averages: readonly Tensor[];
 

@@ -15,8 +15,8 @@ export interface Backend {
   /** The name in errors and reports. */
   readonly name: string;
   /**
-   * Whether `run` returns a promise. Such a backend runs the graphs of async functions, which await them. The device's
-   * kernels run whatever is synchronous: branch and loop bodies, and backward programs.
+   * Whether `run` returns a promise. Such a backend runs the graphs of async functions. The device's kernels run
+   * synchronous programs: branch and loop bodies, and backward.
    */
   readonly isAsync?: boolean;
   /**

@@ -6,8 +6,8 @@ import { oncePerProgram, type ProgramOp } from './program.ts';
 import { writtenInputs, writtenOperands } from './writes.ts';
 
 /**
- * Returns the indices of the inputs that a run copies beforehand: those written by the last op that may bail out, or
- * before it. Control ops may run out of memory, since they allocate a data-dependent amount.
+ * Returns the indices of inputs that a run copies beforehand: inputs written by the last op that may bail out, or
+ * earlier. Control ops may run out of memory, since they allocate a data-dependent amount.
  */
 export function copiedInputs({ inputs, steps }: Pick<Plan, 'inputs' | 'steps'>): readonly number[] {
   const ops = steps.map(({ op }) => op);
@@ -31,7 +31,7 @@ function isGivenUpLate(ops: readonly ProgramOp[]): boolean {
   return ops.slice(0, last).some(writes) || (writes(ops[last]!) && insideOf(ops[last]!));
 }
 
-/** Whether a program may bail out and prints lines, which are then held back until it can't. */
+/** Whether a program may bail out and prints lines, which are then held back. */
 export function holdsLines(steps: readonly Step[]): boolean {
   const ops = steps.map(({ op }) => op);
   return ops.some(mayRefuse) && ops.some(hasLine);

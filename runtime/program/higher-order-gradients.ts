@@ -92,7 +92,7 @@ export interface GradientProgram {
   }[];
   /** The gradient of each target; null if none flows. */
   readonly gradInputs: readonly (ValueId | null)[];
-  /** The forward values on the path of the run and their locations; null if they are those of the program. */
+  /** The forward values on the run's path and their locations; null if they are the program's. */
   readonly onPath: ValuesOnPath | null;
 }
 

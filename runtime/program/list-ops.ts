@@ -60,16 +60,16 @@ const listGradientAt = listOp('listGradientAt', {
   infer: element,
   optional: true,
 });
-/** (gradient of a list) → the same without the last element. */
+/** (gradient of a list) → the gradient without the last element. */
 const listDrop = listOp('listDrop', { operands: ['list'], infer: sameList });
-/** (gradient of a list) → the same with one more element, whose gradient is missing. */
+/** (gradient of a list) → the gradient with one more element, whose gradient is missing. */
 const listExtend = listOp('listExtend', { operands: ['list'], infer: sameList });
 /** (mark, gradient) → the gradient of a list from which that element was read. */
 const listPut = listOp('listPut', {
   operands: ['mark', 'gradient'],
   infer: ([, gradient]) => [listSpec(gradient!)],
 });
-/** (gradient of a list, mark) → the same without the gradient of that element. */
+/** (gradient of a list, mark) → the gradient without that element's. */
 const listClear = listOp('listClear', { operands: ['list', 'mark'], infer: sameList });
 /** (gradient of a list, mark) → the gradient of that element. */
 const listTake = listOp('listTake', { operands: ['list', 'mark'], infer: element, optional: true });

@@ -9,8 +9,8 @@ type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs' | 'regions' | 'c
 type Sameness = 'memory' | 'tensor';
 
 /**
- * Partitions values by possible identity: a result of a branch or loop is in one group with the operands and other
- * results that it may be. Values of different groups are never the same.
+ * Partitions values by possible identity: a branch or loop's result is grouped with the operands and other results that
+ * it may be. Values of different groups are never the same.
  */
 export class ValueGroups {
   readonly #above = new Map<ValueId, ValueId>();

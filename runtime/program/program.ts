@@ -61,7 +61,7 @@ export interface Arrival {
 
 /** Forward and backward as one list of ops, before they are split. */
 export interface JointProgram {
-  /** Inputs: those of forward, then those in `gradOutputs`. Outputs: all gradients. */
+  /** Inputs: forward's, then `gradOutputs`. Outputs: all gradients. */
   readonly program: Program;
   /** The number of leading ops that are the forward program. */
   readonly forwardOps: number;

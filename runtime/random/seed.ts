@@ -57,7 +57,7 @@ export type RandomState = {
 export class PlacedOffset {
   /** The seed, followed by numbers whose sum is the position. */
   readonly numbers: readonly Tensor[];
-  /** The number of numbers drawn since that position. */
+  /** The count of numbers drawn since that position. */
   readonly drawn: number;
 
   constructor(numbers: readonly Tensor[], drawn: number) {

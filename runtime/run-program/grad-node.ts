@@ -91,7 +91,7 @@ export class RunProgramNode extends GradNode {
     const arrivals = this.#observedArrivals();
     this.#pathOrder = arrivals && variant.orderOf(arrivals);
     const isOther = gradOutputs.length > this.backward.gradOutputs.length;
-    // Only the program of the path knows which values of an iteration this backward reads.
+    // Only the path's program tells which values of an iteration this backward reads.
     const isPathNeeded = this.subgraph.recorded !== null && this.#onTapes.changed().length > 0;
     if (gradEnabled() || isOther || isPathNeeded || (passInner && this.isPathObserved(only))) {
       return applyRecorded(this, variant, { gradOutputs, retainGraph, takeSum, passInner });
@@ -288,7 +288,7 @@ export class RunProgramNode extends GradNode {
     const { slots } = this.scope;
     const own = this.backward.saved.withData.filter((id, i) => {
       const { holder } = slots[id]!;
-      // A freed value is not needed any more.
+      // A freed value is no longer needed.
       return holder && holder.version !== this.#versions[i];
     });
     for (const { saved, holder, version } of this.#watched) {

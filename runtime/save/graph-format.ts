@@ -15,8 +15,8 @@ export const plannedFor = ['cpu', 'gpu'] as const;
 type PlannedFor = (typeof plannedFor)[number];
 
 /**
- * Encodes planned programs as JSON. A graph's regions precede it in the list, so that no graph can contain itself;
- * a forward op and its backward op refer to the same regions.
+ * Encodes planned programs as JSON. A graph's regions precede it in the list, so no graph can contain itself; an op and
+ * its backward refer to the same regions.
  */
 export class GraphWriter {
   readonly graphs: unknown[] = [];

@@ -49,7 +49,7 @@ export class LoadedEntry {
   readonly #device: Device;
   readonly #subgraph: Subgraph | null;
   readonly #holdsLines: boolean;
-  /** Indices of the inputs that are written, and of those that share memory with results. */
+  /** Indices of written inputs, and of inputs that share memory with results. */
   readonly #written: readonly number[];
   readonly #shown: readonly number[];
   /** Indices of written inputs that must not share memory with another input. */

@@ -56,7 +56,7 @@ export interface SavedEntry {
   readonly result: SavedRecipe;
   /** Outputs that are read as numbers and freed. */
   readonly reads: readonly number[];
-  /** Outputs that only some union members contain; freed if none of those is chosen. */
+  /** Outputs that only some union members contain; freed if none of these members is chosen. */
   readonly optional: readonly number[];
   /** For each output, why its graph can no longer run backward; null if it can, or if there is no graph. */
   readonly spent: readonly (LostHistory | null)[];

@@ -12,7 +12,7 @@ const maxPickleBytes = 256 * 2 ** 20;
 const maxLevels = 100;
 
 /**
- * Reads the tensors of a `torch.save` file, by path: those of `{'model': {'weight': …}}` are named `model.weight`.
+ * Reads the tensors of a `torch.save` file, by path: the tensor in `{'model': {'weight': …}}` is `model.weight`.
  * Supports the archive format of PyTorch 1.6 and later and the legacy sequence of pickles.
  */
 export async function readTorch(source: ByteSource): Promise<ReadonlyMap<string, StoredTensor>> {

@@ -157,7 +157,7 @@ function readHeader(view: DataView, at: number): { header: Header; next: number 
   }
   let [packed, size] = [view.getUint32(at + 20, true), view.getUint32(at + 24, true)];
   let local = view.getUint32(at + 42, true);
-  // Sizes beyond 32 bits are in an extra field, which only contains those that don't fit, in this order.
+  // Sizes beyond 32 bits, and only these, are in an extra field, in this order.
   const end = at + 46 + nameBytes + extraBytes;
   for (let field = at + 46 + nameBytes; field + 4 <= end; ) {
     const [id, length] = [view.getUint16(field, true), view.getUint16(field + 2, true)];

@@ -116,7 +116,7 @@ function columnsApart({ shape, strides }: Loops, dtype: ReducedDType): number {
   return isInVectors(own) === isInVectors(whole) ? 0 : 1;
 }
 
-/** Nanoseconds per element, and the minimum per part and per call that a thread takes. */
+/** Nanoseconds per element, and the minimum per part and per call of a thread. */
 const perElement = 0.25;
 const leastPart = 15_000;
 const leastCall = 500;

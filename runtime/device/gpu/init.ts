@@ -13,8 +13,8 @@ export interface GpuOptions {
    */
   readonly missingKernels?: MissingKernelPolicy;
   /**
-   * `gpu.js` uses only its kernels, one per op and thread; `all`, the default with WebGPU, uses our own kernels
-   * where they are better. WebGL2 can't run those.
+   * `gpu.js` uses only its kernels; `all`, the default with WebGPU, uses our own where they are better. WebGL2 can't
+   * run those.
    */
   readonly kernels?: 'all' | 'gpu.js';
   /** Whether kernels use the adapter's subgroups, for comparisons. The results are the same. */

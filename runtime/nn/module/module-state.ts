@@ -14,7 +14,7 @@ export type StateDict = Record<string, Tensor>;
 export interface LoadOptions {
   /** Requires identical names; true by default. */
   readonly strict?: boolean;
-  /** Maps the module's tensor names to those of the given state: a function, or a record of the names that differ. */
+  /** Maps the module's tensor names to the given state's: a function, or a record of differing names. */
   readonly names?: StateNames;
 }
 

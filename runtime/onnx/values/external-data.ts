@@ -25,8 +25,8 @@ export function dataBeside(folder: string): ExternalData {
     try {
       const path = realpathSync(join(root, location));
       if (!path.startsWith(root + sep)) throw outside(location);
-      // Checked before opening, because opening a pipe waits for a writer. A file with several names may also be
-      // outside the folder.
+      // Checked first, because opening a pipe waits for a writer. A file with several names may also be outside the
+      // folder.
       const stats = statSync(path);
       const { size } = stats;
       if (!stats.isFile() || stats.nlink > 1) throw outside(location);

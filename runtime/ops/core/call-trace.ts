@@ -60,8 +60,7 @@ export function withoutCallTrace<T>(body: () => T): T {
 /**
  * Records, in order, the ops of a function that runs eagerly. Later runs look up each op among the recorded successors
  * of the previous op. A match (op, attributes, device, and the operands' dtypes, shapes and strides) reuses the bound
- * kernel. Ops still run when they are called, so values, gradients, errors, memory and random numbers are those of
- * eager execution.
+ * kernel. Ops still run when called, so values, gradients, errors, memory and random numbers are eager execution's.
  */
 export class CallTrace {
   readonly #first: Step[] = [];

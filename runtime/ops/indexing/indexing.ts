@@ -100,7 +100,7 @@ export function indexed(x: Tensor, index: Tensor, attrs: Attrs): Tensor {
   return bind1(indexOp, [x, index], attrs);
 }
 
-/** Returns a copy of `x` with those elements replaced, or added to (for booleans: whether any is true). */
+/** Returns a copy of `x` with the elements at `index` replaced, or added to (for booleans: whether any is true). */
 export function indexReplaced(
   x: Tensor,
   index: Tensor,

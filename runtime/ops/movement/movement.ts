@@ -143,7 +143,7 @@ export function unsqueeze(x: Tensor, dim: number): Tensor {
   return reshape(x, [...x.shape.slice(0, at), 1, ...x.shape.slice(at)]);
 }
 
-/** Removes dimensions of size 1, all or the given ones; given dimensions of another size stay, as in PyTorch. */
+/** Removes all or the given dimensions of size 1. As in PyTorch, given dimensions of another size remain. */
 export function squeeze(x: Tensor, dim?: number | readonly number[]): Tensor {
   expectTensors('squeeze', x);
   const given = dim === undefined ? x.shape.map((_, i) => i) : [dim].flat();

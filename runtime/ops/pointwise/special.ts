@@ -58,7 +58,7 @@ function inverseErf(y: Expr): Expr {
   const signed = E.select(E.lt(y, c(0)), E.neg(refined), refined);
   const inside = E.select(E.eq(y, c(0)), y, signed);
   const edge = E.div(y, E.sub(c(1), size));
-  // ±1 gives ±∞; beyond, NaN.
+  // ±∞ at ±1, NaN outside [−1, 1].
   return E.select(E.lt(size, c(1)), inside, E.select(E.eq(size, c(1)), edge, E.div(c(0), c(0))));
 }
 

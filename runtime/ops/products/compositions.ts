@@ -44,7 +44,7 @@ export const vsplit = (x: Tensor, parts: number | readonly number[]): Tensor[] =
 export const dsplit = (x: Tensor, parts: number | readonly number[]): Tensor[] =>
   tensorSplit(x, parts, 2);
 
-/** Sums to a shape that could have been broadcast to that of `x`. Throws ShapeError for any other shape. */
+/** Sums to a shape that broadcasts to `x`. Throws ShapeError for any other shape. */
 export function sumToSize(x: Tensor, shape: Shape): Tensor {
   const lead = x.rank - shape.length;
   const fits = lead >= 0 && shape.every((size, i) => size === 1 || size === x.shape[lead + i]);
@@ -66,7 +66,7 @@ export function sumToSize(x: Tensor, shape: Shape): Tensor {
 /** Elements of `x` where `test` is true, else of `other`. */
 export const whereElse = (x: Tensor, test: Tensor, other: Operand): Tensor => where(test, x, other);
 
-/** Whether each element is among those of `test`. */
+/** Whether each element occurs in `test`. */
 export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boolean } = {}): Tensor {
   expectTensors('isin', x, test);
   expectOptions('isin', options, { invert: flag });

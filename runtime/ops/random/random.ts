@@ -1,7 +1,4 @@
-/**
- * Random tensors derived from uniform numbers, so that every device draws the same values. Each draws one number
- * of the stream per element unless noted.
- */
+/** Random tensors derived from uniform numbers, so that every device draws the same values. */
 
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';

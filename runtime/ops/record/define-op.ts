@@ -78,7 +78,7 @@ export interface OpRecord extends KernelOp {
 
 export type Fits = (inputs: readonly TensorMeta[], attrs: Attrs) => true | string;
 
-/** `inputs` and `outputs` are those of a program. */
+/** `inputs` and `outputs` are a program's. */
 export type Work = (
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],

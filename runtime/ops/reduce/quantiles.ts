@@ -1,4 +1,4 @@
-/** Quantiles, of all elements or of those that are not NaN. */
+/** Quantiles, of all elements or without NaN. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import {

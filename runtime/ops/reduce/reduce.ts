@@ -72,7 +72,7 @@ export function unreduce(x: Tensor, like: TensorMeta, { dims, keepDim }: Attrs):
   return bind1(unreduceOp, [x, like as Tensor], { dims: dims!, keepDim: keepDim! });
 }
 
-/** Whether the first and last dimensions are summed and those in between kept, as in sums per channel. */
+/** Whether the first and last dimensions are summed and the others kept, as in sums per channel. */
 export function isByChannel(shape: Shape, dims: readonly number[]): boolean {
   const kept = shape.flatMap((_, dim) => (dims.includes(dim) ? [] : [dim]));
   const [first, last] = [kept[0] ?? 0, kept.at(-1) ?? 0];
@@ -103,9 +103,9 @@ export const sumOp = defineOp({
 });
 
 /**
- * In place: a sum over attr `dims` continued from the previous entries of dimension 0. Bitwise identical to one
- * sum if dimension 0 and the last ones are summed and those in between are not, as for images by channel. Only the
- * compiler emits it.
+ * In place: a sum over attr `dims` continued from the previous entries of dimension 0. Bitwise identical to one sum if
+ * dimension 0 and the last ones are summed and the others are not, as for images by channel. Only the compiler emits
+ * it.
  */
 export const addSumOp = defineOp({
   name: 'addSum_',

@@ -5,7 +5,7 @@ import type { ProgramOp, ValueTable } from '../program.ts';
 export function fitsDevice(made: ProgramOp, values: ValueTable): boolean {
   const { op, inputs, outputs } = made;
   const first = [...outputs, ...inputs][0];
-  // A list op is launched in as many batches as it needs.
+  // A list op is launched in batches, so it always fits.
   if (op.kernel.kind !== 'fused' || first === undefined) return true;
   return inputs.length + outputs.length <= values[first]!.device.mostFusedBuffers;
 }

@@ -92,7 +92,7 @@ export function fusedOp(
 
 interface Composite {
   readonly kernel: OpRecord['kernel'];
-  /** The device of all its values; parts that read no value, such as random ops, don't tell it. */
+  /** The device of all values; random parts, which read none, need it. */
   readonly device: Device;
   readonly writes: readonly unknown[];
   readonly attrs: Attrs;

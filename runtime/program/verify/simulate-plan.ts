@@ -147,7 +147,7 @@ export class SimulatedPlan {
     });
   }
 
-  /** Verifies that the specs of results in the file are those that the op infers. */
+  /** Verifies that the file's specs of results equal the inferred ones. */
   #verifyInferred({ op: { op, inputs, outputs, attrs } }: Step): void {
     const metas = inputs.map((id) => this.#meta(id));
     verifyAttrs(

@@ -7,9 +7,9 @@ import { SimulatedPlan } from './simulate-plan.ts';
 import { failureAt } from './verify-failure.ts';
 
 /**
- * Verifies that a planned subgraph from a file only touches its own memory: every op infers the declared dtypes
- * and shapes, no value is read before it is defined or after it is freed, views lie in their bases, and arena
- * spans don't overlap. It doesn't judge what the program computes. Throws DataError naming the step.
+ * Verifies that a planned subgraph from a file only touches its own memory: every op infers the declared dtypes and
+ * shapes, no value is read before it is defined or after it is freed, views lie in their bases, and arena spans don't
+ * overlap. Throws DataError naming the step.
  *
  * It simulates the executor's steps with metas instead of data.
  */

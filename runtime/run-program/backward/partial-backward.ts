@@ -207,8 +207,8 @@ function neededFor(
 }
 
 /**
- * Removes steps whose results only omitted steps read: they would read forward values that may have been written
- * since. Their results become `absent`; values freed by the last ones are added to `dead`.
+ * Removes steps whose results only omitted steps read: they might read forward values that have been overwritten. Their
+ * results become `absent`; values freed by the last ones are added to `dead`.
  */
 function withoutDeadSteps(
   steps: readonly Step[],

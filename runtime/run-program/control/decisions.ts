@@ -7,7 +7,7 @@ const mostDecisions = 1 << 16;
  */
 export class Decisions {
   readonly list: number[] = [];
-  /** Whether the decisions are those of an entire finished run. */
+  /** Whether the decisions cover an entire finished run. */
   complete = false;
   #overflowed = false;
 

@@ -42,7 +42,7 @@ export class Scope {
 
   /** Frees everything still in it and returns the scope to its pool. */
   clear(): void {
-    // Most slots are empty: those of values inside fused ops always are.
+    // Most slots are empty; slots of values inside fused ops always are.
     for (const slot of this.slots) if (slot.holder !== null) slot.release();
     this.locked = false;
   }

@@ -21,7 +21,7 @@ export interface EnteringAlone {
   readonly donated: (input: number) => boolean;
 }
 
-/** Bytes of one run, above those at its start. */
+/** Bytes of one run, above the bytes at its start. */
 export interface RunBytes {
   readonly peakBytes: number;
   /** The highest live bytes during each step; all paths start from the same value. */
@@ -155,7 +155,7 @@ export class SimulatedRun {
     };
   }
 
-  /** Runs backward after `forward`. `alone` refers to the incoming gradients, those of `gradOutputs`. */
+  /** Runs backward after `forward`. `alone` refers to the incoming gradients (`gradOutputs`). */
   backward(
     plan: Plan,
     { alone }: EnteringAlone,

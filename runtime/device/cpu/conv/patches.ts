@@ -143,7 +143,7 @@ export class Patches {
       const w = (tap % kernel[1]) * dilation[1];
       rows[i] = ((channel * slice.height + h) * slice.width + w) * 4;
     }
-    // Lines are relative to the slice's top edge; its left edge is that of the padded image.
+    // Lines are relative to the slice's top edge; slice and padded image have the same left edge.
     const top = slice.top + padding[0];
     for (let i = 0; i < block.columns; i++) {
       const column = block.column + i;

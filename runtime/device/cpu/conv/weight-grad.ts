@@ -150,7 +150,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
     }
     parts.run();
   };
-  // The direct kernel's row table is that of vectors.
+  // The direct kernel reads a row table of vectors.
   if (isDirect) geometry.setRowTable(vectorsAt);
   return run;
 }

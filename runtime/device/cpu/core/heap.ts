@@ -60,8 +60,8 @@ function plainMemory(pages: number): WebAssembly.Memory {
 
 /**
  * The CPU device's memory: one growable WebAssembly memory, so that kernels in JavaScript and WebAssembly, and all
- * threads, work on the same bytes. When it grows, old views don't cover the new part (unshared ones are detached);
- * kernels get views from here at launch and never keep them.
+ * threads, work on the same bytes. When it grows, old views don't cover the new part (unshared ones are detached), so
+ * kernels get views at launch and never keep them.
  */
 export class Heap implements ChunkSource {
   readonly memory: WebAssembly.Memory;

@@ -2,8 +2,8 @@ import { pageBytes } from './heap.ts';
 
 /**
  * Fixed locations in a thread's part of the heap's start, used by one kernel call at a time: contents don't persist
- * between calls. Sizes are constants, independent of tensor sizes. The thread that runs the program has the first part,
- * for which these are addresses. Kernels that run on other threads add the start of their part (`scratchBase`).
+ * between calls. Sizes are constants, independent of tensor sizes. For the program's own thread, which has the first
+ * part, these are addresses; on other threads, kernels add the start of their part (`scratchBase`).
  */
 
 /** Arguments of kernels with many: addresses, strides and attributes, four bytes each. */

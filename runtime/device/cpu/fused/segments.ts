@@ -35,8 +35,8 @@ function weightOf({ expr, dtype }: KernelPart): Weight {
 
 /**
  * Splits the parts into the loops that run fastest. Exponentials and similar functions are limited by the latency of
- * their instruction chain, and the processor overlaps several iterations only if the loop is short. So each gets a
- * separate loop, with the cheap parts around it. The parts of one op share a loop unless several are such functions.
+ * their instructions, and processors overlap iterations only of short loops. So each gets a separate loop, with the
+ * cheap parts around it. The parts of one op share a loop unless several are such functions.
  */
 export function segmentsOf({ parts, results }: KernelBody): readonly Segment[] {
   const lastUse = parts.map((_, i) => (results.includes(i) ? parts.length : i));

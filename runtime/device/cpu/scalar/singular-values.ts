@@ -189,7 +189,7 @@ export const pseudoinverse: KernelFactory = ([x], [out], { rtol, atol }) => {
           for (let c = 0; c < count; c++) {
             if (!(values[c]! <= least)) sum += (turns[c]![j]! * columns[c]![i]!) / values[c]!;
           }
-          // The pseudoinverse of the transposed matrix is that of the matrix, transposed.
+          // The pseudoinverse of xᵀ is the transposed pseudoinverse of x.
           data[to + (wide ? i * m + j : j * m + i)] = sum;
         }
       }

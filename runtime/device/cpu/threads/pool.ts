@@ -25,7 +25,7 @@ export class ThreadPool {
   #team: Team | null = null;
   #seenWork = 0;
 
-  /** Null for as many threads as the environment specifies. */
+  /** Null for the number of threads that the environment specifies. */
   constructor(threads: number | null, options: Partial<TeamOptions> = {}) {
     this.#threads = threads;
     this.#options = {

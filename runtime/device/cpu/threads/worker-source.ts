@@ -16,8 +16,8 @@ const spinMs = 0.2;
 
 /**
  * The program of a pool thread: it takes parts of the current job, spins for `spinMs`, because a program's next kernel
- * usually follows immediately, then sleeps. It is text, so that bundlers and pages don't have to find a file. `start`
- * is a ThreadStart.
+ * usually follows immediately, then sleeps. It is text, so that bundlers and pages need no file for it. `start` is a
+ * ThreadStart.
  */
 const main = `
 const compute = ({ control, memory, thread, base }) => {

@@ -168,11 +168,10 @@ function maxPoolCodedGrad(f: FunctionBuilder): void {
 }
 
 /**
- * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, rows, columns, rowStep, columnStep):
- * arbitrary windows. `rows` and `columns` are tables: the start of each window along a dimension, then the ends.
- * Four windows of the same width are computed together, others one by one, in all lanes. For positions in the
- * windows, (first, lineStep, windowStep) follow: the start of a plane's first window, including padding, and the
- * steps to the next ones, in elements.
+ * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, rows, columns, rowStep, columnStep): arbitrary
+ * windows. `rows` and `columns` are tables: the start of each window along a dimension, then the ends. Four windows of
+ * the same width are computed together, others one by one, in all lanes. For positions in the windows, (first,
+ * lineStep, windowStep) follow: a plane's first window, including padding, and the steps to the next, in elements.
  */
 function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
   const [from, out, indices, planes, outHeight, outWidth, width, planeBytes] = f.params(8);

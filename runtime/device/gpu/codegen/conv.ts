@@ -65,7 +65,7 @@ export const conv2d: NamedPlan = ([x, weight], [out], attrs) => {
   return singleStage(w.into(output(0), out!, sum));
 };
 
-/** Each element of x finds the outputs it contributed to: those whose window starts at a multiple of the stride. */
+/** Each element of x sums over the outputs it contributed to, whose windows start at a multiple of the stride. */
 export const conv2dInputGrad: NamedPlan = ([dy, weight, x], [dx], attrs) => {
   const { stride, padding, dilation, groups } = windowOf(attrs);
   const [outAll, perGroup, kernelH, kernelW] = weight!.shape as [number, number, number, number];

@@ -1,6 +1,6 @@
 /**
- * Computes element indices of strided operands from a thread index. gpu.js computes indices in float32, which is
- * exact below 2^24 except for divisions; those are corrected by one step.
+ * Computes element indices of strided operands from a thread index. gpu.js computes indices in float32, which is exact
+ * below 2^24 except for divisions, which are corrected by one.
  */
 
 import type { StoreLayout } from '../core/kernel-text.ts';

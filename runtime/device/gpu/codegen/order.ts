@@ -8,7 +8,7 @@ const isNaNCode = (x: string) => `!(${x}>0.0||${x}<=0.0)`;
 
 /**
  * Sorts by rank: each value counts the values of its row that precede it, then each position searches for the value
- * with its rank. Takes as many steps per element as the row has elements.
+ * with its rank. Takes time quadratic in the row's length.
  */
 export const sort: NamedPlan = ([x], outs, attrs) => {
   const dim = attrs.dim as number;

@@ -79,7 +79,7 @@ export const placeInto: NamedPlan = ([x, source], [out], attrs) => {
   return { scratch: [], stages: [whole, part] };
 };
 
-/** For every position in a window, each element of x finds the window that has it there. */
+/** For every position in a window, each element of x determines the window in which it has that position. */
 export const unfoldGrad: NamedPlan = ([dy], [dx], attrs) => {
   const dim = attrs.dim as number;
   const step = attrs.step as number;

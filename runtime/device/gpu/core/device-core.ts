@@ -44,7 +44,7 @@ export interface StageRun<H extends CheckedHandle = BufferHandle> {
 export interface KernelStats {
   /** Since the device was opened. */
   readonly compiled: number;
-  /** The number of our own WGSL kernels, and of those among them whose threads share words. */
+  /** The number of our own WGSL kernels, and how many of them have threads that share words. */
   readonly wgsl: number;
   readonly atomic: number;
   /** Launches of our own WGSL kernels with all operands at the same locations as in the previous launch. */

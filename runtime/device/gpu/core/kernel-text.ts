@@ -10,7 +10,7 @@ export interface KernelText {
   readonly layout: StoreLayout | null;
   /** The argument that is added to every store index. */
   readonly storeOffset: string | null;
-  /** Arrays that are the output buffer itself, since WebGPU can't bind a buffer for both reading and writing. */
+  /** Arrays that are the output buffer itself: WebGPU can't bind a buffer for both reading and writing. */
   readonly aliases: readonly number[];
 }
 

@@ -27,7 +27,7 @@ function contextOrNull(): GlContext | null {
   return { gl, canvas, adapter: rendererName(gl) };
 }
 
-/** Whether `openContext` would find WebGL2. */
+/** Whether WebGL2 is available to `openContext`. */
 export function hasWebGl(): boolean {
   const context = contextOrNull();
   if (context) releaseContext(context.gl);

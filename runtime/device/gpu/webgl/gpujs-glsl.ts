@@ -1,6 +1,6 @@
 /**
- * Our whole interface to gpu.js over WebGL2, version 2.24.1 exactly. It only translates: its own kernels copy
- * their arguments, own their results, and draw into a canvas as large as the largest of them.
+ * Our whole interface to gpu.js over WebGL2, version 2.24.1 exactly. gpu.js only translates: its own kernels copy
+ * arguments, own results, and draw into a canvas as large as the largest result.
  */
 import { invariant } from '../../../errors/invariant.ts';
 import type { KernelText } from '../core/kernel-text.ts';

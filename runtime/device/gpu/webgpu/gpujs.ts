@@ -1,6 +1,6 @@
 /**
- * Our whole interface to gpu.js, version 2.24.1 exactly. Its public kernels return a Promise per call and pin
- * their outputs, so we use the built kernel underneath. A newer gpu.js only affects this file.
+ * Our whole interface to gpu.js, version 2.24.1 exactly. Its public kernels return a Promise per call and pin their
+ * outputs, so we use the built kernel underneath.
  */
 import { DeviceError } from '../../../errors/errors.ts';
 import { invariant } from '../../../errors/invariant.ts';

@@ -25,7 +25,7 @@ export function elementsOf(w: WgslWriter): ElementAt {
 interface FoldOp {
   readonly fold: Fold;
   readonly sizes: FoldSizes;
-  /** The inputs; the op reads those in `reads`. */
+  /** The inputs; `reads` lists the ones that the op reads. */
   readonly inputs: readonly TensorMeta[];
   readonly reads: readonly number[];
   readonly out: TensorMeta;

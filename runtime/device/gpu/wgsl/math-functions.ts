@@ -135,7 +135,7 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   return select(atZero, y, x > 0.0f);
 }`,
     // Drivers overflow beyond about 44; in float32 the result is 1 from 9.01 on. Near 0 they compute it from e^x, which
-    // leaves no digits of small numbers, and no sign of -0: there it is a polynomial (Cephes).
+    // loses all digits of small numbers and the sign of -0: there it is a polynomial (Cephes).
     f_tanh: `(x : f32) -> f32 {
   let upper = select(x, 15.0f, x > 15.0f);
   let clamped = select(upper, -15.0f, upper < -15.0f);

@@ -177,7 +177,7 @@ function sumsOf({ rows, columns }: Tile): string[][] {
   );
 }
 
-/** Adds the products of the steps in workgroup memory; those beyond the last step are 0 · 0. */
+/** Adds the products of the steps in workgroup memory; steps past the last one are 0 · 0. */
 function stepsText(w: WgslWriter, tile: Tile): void {
   const { rowThreads, columnThreads, rows, columns, depth, slices } = tile;
   const own = depth / slices;
@@ -198,8 +198,8 @@ function stepsText(w: WgslWriter, tile: Tile): void {
 }
 
 /**
- * Stores the outputs, one row per thread at a time, through workgroup memory: adjacent threads store adjacent
- * elements, and an element's text occurs once, however many outputs a thread has.
+ * Stores the outputs, one row per thread at a time, through workgroup memory: adjacent threads store adjacent elements,
+ * and an element's text occurs only once.
  */
 function outputsText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
   const { rowThreads, columnThreads, rows, slices } = tile;

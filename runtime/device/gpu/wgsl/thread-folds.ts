@@ -23,8 +23,8 @@ interface ThreadFold {
 
 /**
  * Folds the threads' numbers by fours, then the results in order; all threads receive the result. Threads of a subgroup
- * read each other's registers without a barrier; others use workgroup memory. The order is the same either way, and the
- * same as in tiled attention.
+ * read each other's registers without a barrier; others use workgroup memory. The order is always that of tiled
+ * attention.
  */
 export function foldThreads(w: WgslWriter, fold: ThreadFold): void {
   const { name, slices, apart } = fold;

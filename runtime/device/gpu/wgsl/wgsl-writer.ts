@@ -181,7 +181,7 @@ export function typeOf(value: UniformValue): ValueType {
 
 const functions = [mathFunctions, integerFunctions, halfFunctions, randomFunctions];
 
-/** Returns our functions that the text calls, and those they call, callees first. */
+/** Returns our functions that the text calls, directly or indirectly, callees first. */
 function functionsIn(text: string): string[] {
   const found = new Map<string, string>();
   const visit = (code: string): void => {

@@ -44,7 +44,7 @@ export class Slice {
     this.#f.emit(fillMemory(scratch(imageAt), i32(0), size));
   }
 
-  /** Sets `to` to the base address of offsets in the slice, for channels from `first` on. */
+  /** Sets `to` to the base address of offsets in the slice, for channels starting at `first`. */
   place(to: Local, image: Local, first: Local, channels: Local): void {
     const f = this.#f;
     const own = (name: GeometryWord) => word(this.#geometry, name);

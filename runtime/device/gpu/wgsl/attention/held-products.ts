@@ -5,9 +5,8 @@ import { columnsPerThread, tileColumns, upTo } from './tile-layout.ts';
 const mostHeld = 4;
 
 /**
- * Returns the number of column tiles whose products are computed once and kept for all steps: a power of 2, so
- * that other sizes of the same class share the kernel. 0 if there is one tile, or too many, so that each step
- * recomputes its products.
+ * Returns the number of column tiles whose products are computed once and kept for all steps: a power of 2, so that
+ * other sizes of the same class share the kernel. 0 for one tile or too many: each step then recomputes its products.
  */
 export function heldTiles(columns: number, products: number): number {
   const tiles = 2 ** Math.ceil(Math.log2(Math.max(1, columns / tileColumns)));

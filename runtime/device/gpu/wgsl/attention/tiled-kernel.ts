@@ -36,9 +36,9 @@ const mostSlices = 65535;
 /**
  * Attention or its gradient without a score matrix in memory. In the first dispatch, a workgroup per tile of rows
  * computes the numbers of its rows (the maximum score, the sum of exponentials), then sums results over columns,
- * recomputing the scores each time. If there are results that are sums over rows, a second dispatch has a workgroup per
- * tile of columns, which reads these numbers from scratch memory. All sums have the same order, and so the same bits,
- * as in the separate ops.
+ * recomputing the scores each time. For results that are sums over rows, a second dispatch has a workgroup per tile of
+ * columns, which reads these numbers from scratch memory. All sums have the same order, and so the same bits, as in the
+ * separate ops.
  */
 export function tiledPlan(
   body: TiledBody,

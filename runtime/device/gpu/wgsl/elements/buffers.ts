@@ -166,7 +166,7 @@ function collectFunction(name: string, packing: Packing, buffer: string): string
 }`;
 }
 
-/** No other thread changes the element, so its old bits are known, and those that differ are flipped. */
+/** No other thread changes the element, so its old bits are known, and differing bits are flipped. */
 function storeFunction(name: string, packing: Packing, buffer: string): string {
   const { word, shift, mask } = placeText(packing);
   return `fn ${name}(i : u32, value : ${packing.value}) {

@@ -10,7 +10,7 @@ import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
-/** Returns the strides with that of a dimension, along which an index selects, set to 0. */
+/** Returns the strides with stride 0 in the dimension along which an index selects. */
 export function strideless(strides: readonly number[], dim: number): readonly number[] {
   return strides.map((stride, d) => (d === dim ? 0 : stride));
 }

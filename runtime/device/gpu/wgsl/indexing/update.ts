@@ -38,8 +38,7 @@ interface Walked {
 }
 
 /**
- * The elements of the source that update an element of the result: those of a line whose key is the element's
- * index along `dim`.
+ * The source elements that update a result element: in one line, those whose key is the element's index along `dim`.
  */
 interface Update {
   /** The type of the result, the base and the source. */
