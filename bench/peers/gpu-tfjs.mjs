@@ -21,7 +21,7 @@ const training = (loss, weights) => {
   return () => tf.tidy(() => optimizer.minimize(loss, true, weights));
 };
 
-/** Normalized over the last dimension. */
+/** Normalizes over the last dimension. */
 const layerNorm = (x, gain, bias) => {
   const { mean, variance } = tf.moments(x, -1, true);
   return x.sub(mean).div(variance.add(1e-5).sqrt()).mul(gain).add(bias);
@@ -31,7 +31,7 @@ const gelu = (x) => {
   return x.mul(0.5).mul(tf.tanh(inner).add(1));
 };
 
-/** A block of a transformer that normalizes first, [8, 128, 256] with 4 heads. */
+/** A pre-norm transformer block, [8, 128, 256] with 4 heads. */
 const block = () => {
   const [batch, steps, width, heads] = [8, 128, 256, 4];
   const dense = (from, to) => [variable([from, to], 0.05), variable([to], 0)];

@@ -11,7 +11,7 @@ const { works, finish } = await import(`./gpu-${library}.mjs`);
 const step = works[work]?.();
 if (!step) process.exit(0);
 
-/** Many steps, for whose results the host waits at the end: a library may compute nothing that nobody reads. */
+/** Runs steps and awaits their results at the end, because a library may skip unread results. */
 async function round(steps) {
   const start = performance.now();
   const results = [];

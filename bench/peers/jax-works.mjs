@@ -1,4 +1,4 @@
-// Works that jax-js can do on its current device.
+// Works that jax-js supports on its current device.
 import { jit, numpy as np, random } from '@jax-js/jax';
 
 const normal = (shape, seed) => random.normal(random.key(seed), shape);

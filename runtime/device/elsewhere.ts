@@ -35,8 +35,8 @@ export function keepElsewhere(holder: Holder, at: Elsewhere): void {
     return;
   }
   kept.set(holder, { ptr: holder.ptr, at });
-  // Reflect.deleteProperty would make it a slow object for good. In V8 up to Node 20, deleting and restoring the last
-  // property doesn't.
+  // Reflect.deleteProperty would make it slow for good; in V8 up to Node 20, deleting and restoring the last property
+  // doesn't.
   delete (holder as { ptr?: number }).ptr;
 }
 

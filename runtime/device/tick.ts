@@ -4,7 +4,7 @@ import { currentDevice } from './current.ts';
 
 /**
  * Yields to the JavaScript engine, which frees memory of collected tensors, draws pages and serves requests; triggers a
- * collection if enough was allocated since the last one. In loops without other awaits, `await tick()` in each step
+ * collection if enough was allocated since the last one. `await tick()` in each step of a loop without other awaits
  * bounds the memory of forgotten tensors.
  */
 export async function tick(): Promise<void> {

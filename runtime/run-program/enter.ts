@@ -19,7 +19,7 @@ export function enter(
   identity = ownPlace,
 ): void {
   const holder = tensor.holderFor('run_program');
-  // A contiguous tensor fits even with other strides: they can differ only in dimensions of size 1.
+  // Contiguous tensors fit: strides can differ only in dimensions of size 1.
   const fits =
     areEqual(tensor.strides, strides) || tensor.isContiguous || !isContiguous(shape, strides);
   if (fits) {

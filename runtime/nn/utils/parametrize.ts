@@ -72,9 +72,9 @@ function computed(module: Module, name: string, list: ParametrizationList): void
 }
 
 /**
- * Makes the parameter `name` of a module computed: each read runs the `forward` of `parametrization` on the parameter
- * `parametrizations.weight.original`, which replaces `weight` among the parameters. Several parametrizations are
- * applied in the order of registration. Returns the module.
+ * Makes the parameter `name` computed: each read runs the `forward` of `parametrization` on
+ * `parametrizations.weight.original`, which replaces `weight` among the parameters. Several parametrizations apply in
+ * the order of registration. Returns the module.
  */
 export function registerParametrization<M extends Module>(
   module: M,

@@ -114,8 +114,8 @@ export function areTiled(
 
 /**
  * Returns attention, or its gradient, by tiles: products of operands; pointwise ops, random numbers and a softmax on
- * these; and products with the outcome, which are the only results. Null for other parts, for more operands than a
- * kernel can bind, and for results too wide for its registers.
+ * these; and products with the outcome, the only results. Null for other parts, too many operands to bind, or results
+ * too wide for registers.
  */
 export function tiledBody(
   parts: readonly ProgramOp[],

@@ -1,6 +1,6 @@
 /**
  * Loop-carried values that are also list elements. All readers of the element run after the iteration that carries the
- * value, so backward sums their gradients first and the iteration adds to that sum, as in eager execution.
+ * value, so in backward the iteration adds to their sum, as in eager execution.
  */
 
 import { TensorList } from '../../device/tensor-list.ts';

@@ -1,6 +1,6 @@
 /**
- * Simulated paths that no run takes. Decisions are made independently, so a simulated op may read an element of an
- * empty list, or pass a call shapes that it rejects. The results of such a step are estimated.
+ * Simulated paths that no run takes: decisions are independent, so an op may read an element of an empty list, or a
+ * call may receive shapes that it rejects. The results of such a step are estimated.
  */
 
 import { DynamicTensor } from '../../device/dynamic-tensor.ts';
