@@ -71,7 +71,7 @@ function addToRetained(tensor: Tensor, gradient: Tensor): void {
   grad?.dispose();
 }
 
-/** Returns the gradient after all hooks at `place` have run; consumes the given handle. */
+/** Returns the gradient after all its hooks; consumes the given handle. */
 export function throughHooks(
   hooks: readonly HookEntry[] | null | undefined,
   gradient: Tensor,

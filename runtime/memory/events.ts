@@ -20,7 +20,7 @@ export type MemoryEvent =
       readonly op: string;
     }
   | {
-      /** The allocator took a chunk from the device. */
+      /** The allocator reserved a chunk of the device's memory. */
       readonly kind: 'reserve';
       readonly device: string;
       readonly bytes: number;

@@ -50,7 +50,7 @@ export class RunProgramNode extends GradNode {
   isTapped = false;
   /** Whether all saved values are freed. Values that a recorded backward read may still lead to leaves. */
   isSpent = false;
-  /** The number of distinct values in such a backward. */
+  /** The number of distinct forward values that it has read. */
   tappedValues = 0;
   #path: RunPath | null | undefined;
   #pathOrder: readonly number[] | null = null;

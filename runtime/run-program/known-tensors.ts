@@ -5,7 +5,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { inputThatIs, isSameValue, valueIn } from './scope/identity.ts';
 
 export interface RunTensors {
-  /** The tensors that the subgraph was given. */
+  /** The subgraph's input tensors. */
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
   /** The indices of outputs that become user tensors, which lists may also contain. */

@@ -82,7 +82,7 @@ export function layerNorm(
   return overLast('layerNorm', x, shape, [weight, bias], eps, true);
 }
 
-/** Divides by the root mean square of the last dimensions; `eps` is the machine epsilon by default. */
+/** Divides by the root mean square of the last dimensions; `eps` is float32's machine epsilon by default. */
 export function rmsNorm(
   x: Tensor,
   shape: number | Shape,

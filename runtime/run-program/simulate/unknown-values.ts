@@ -13,7 +13,7 @@ import type { Slot } from '../scope/scope.ts';
 /** The tape of a control op that isn't simulated. */
 export class UnknownTape extends Tape {}
 
-/** What an op reads a non-tensor operand as. */
+/** The kind of an operand that is not a tensor. */
 type Contents = 'list' | 'mark' | 'tape' | { readonly shape: Shape };
 
 /** Puts a value with one owner into a slot. It is a tensor until an op reads it as something else. */
