@@ -24,7 +24,7 @@ interface RunnableLoss {
 
 interface Strategy {
   readonly title: string;
-  /** The same function, run with this strategy. */
+  /** Returns the function run with this strategy. */
   readonly prepare: (loss: LossFunction) => RunnableLoss;
 }
 

@@ -5,7 +5,7 @@ import { toInt32 } from '../../../cpu/scalar/pointwise.ts';
 /** Returns an i32 literal of the number, truncated and saturated. */
 export function intText(value: number): string {
   const whole = toInt32(value);
-  // WGSL negates the literal of the magnitude, which this number lacks.
+  // WGSL negates a positive literal, and 2^31 is not an i32.
   if (whole === -(2 ** 31)) return 'i32(-2147483648)';
   return whole < 0 ? `(${whole}i)` : `${whole}i`;
 }
@@ -36,7 +36,7 @@ export const intBinaryText: { readonly [F in BinaryFn]?: (x: string, y: string) 
 /** Functions by name. */
 export const integerFunctions: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    // WGSL doesn't define out-of-range results that all drivers honor.
+    // Drivers disagree on out-of-range results.
     f_to_int: `(x : f32) -> i32 {
   if (!f_is_number(x)) { return 0i; }
   let isInside = x > -2147483648.0f && x < 2147483648.0f;
