@@ -1,4 +1,4 @@
-/** What matching ops against earlier calls costs and saves, compared with the same function without it. */
+/** The cost and savings of matching ops against earlier calls, compared with the same function without it. */
 
 import * as tostatic from '../src/index.ts';
 import { type Tensor, tensor, tidy, toStatic } from '../src/index.ts';

@@ -36,8 +36,8 @@ function partUnder(path: string): OwnPart | null {
 }
 
 /**
- * What a published file's first or last statement records: an error created there. Bundlers may hoist functions out of
- * a wrapper, so the first statement also records the file's first and last functions.
+ * Record of a published file's first or last statement: an error created there. Bundlers may hoist functions out of a
+ * wrapper, so the first statement also records the file's first and last functions.
  */
 type Edge =
   | readonly [OwnPart, Error, EndFunction, EndFunction, ...EndFunction[]]

@@ -1,6 +1,6 @@
 import type { GradNode } from '../tensor/grad-node.ts';
 
-/** What a region queries from the surrounding program. */
+/** A region's queries to the surrounding program. */
 export interface OutsideNodes {
   isFreed(node: GradNode): boolean;
   mayBeFreed(node: GradNode): boolean;

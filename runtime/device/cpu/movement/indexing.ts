@@ -16,7 +16,7 @@ import { collapse } from '../core/loops.ts';
 import { fillBytes } from './bytes.ts';
 import { copy } from './copies.ts';
 
-/** What happens to a selected element and its partner. */
+/** The change of a selected element or its partner. */
 type Move = 'read' | 'write' | 'add' | 'prod' | 'max' | 'min';
 
 type Three<T> = readonly [whole: T, index: T, partner: T];
