@@ -53,7 +53,7 @@ const usual: readonly WorkDefinition[] = [
   { name: 'W12', title: 'AdamW over 200 tensors, width 256', make: () => adamw(256) },
 ];
 
-/** The same ops on small tensors. */
+/** These ops on small tensors. */
 const small: readonly WorkDefinition[] = [
   { name: 'W1', title: 'a product', make: () => product(8) },
   { name: 'W2', title: `${tinyOps} ops on 16 elements`, ops: tinyOps, make: tiny },

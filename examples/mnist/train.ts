@@ -46,7 +46,7 @@ export interface TrainingResult {
   readonly promised: Promised | null;
   /** Median over the steps: forward, backward and update, in milliseconds. */
   readonly stepTime: number;
-  /** What went wrong. */
+  /** Problems found, as sentences. */
   readonly problems: readonly string[];
 }
 

@@ -22,7 +22,7 @@ export interface CSWinConfig {
   readonly classes: number;
   /** Features of a token in the first stage; each later stage doubles them. */
   readonly embed: number;
-  /** Per stage: blocks, width of the stripes, heads. */
+  /** The blocks, stripe width and heads of each stage. */
   readonly depths: readonly number[];
   readonly stripes: readonly number[];
   readonly heads: readonly number[];
