@@ -7,7 +7,7 @@ export function filePath(name: string): string {
     const path = decodeURIComponent(name.slice(7));
     return /^\/\w:/.test(path) ? path.slice(1).replaceAll('/', '\\') : path;
   } catch {
-    return name; // not a URL's escapes
+    return name; // its percent signs are not escapes
   }
 }
 

@@ -14,7 +14,7 @@ export type OwnPart = 'runner' | 'runtime';
 /** The file name prefix of published modules that capture looks into, wherever they are bundled. */
 export const publishedScheme = 'tostatic:';
 
-const here = import.meta.url; // webpack takes `new URL` with it for the name of an asset
+const here = import.meta.url; // webpack would treat it in `new URL` as an asset
 /** The folder of the sources, with or without types; null in published files. */
 const sourceRoot =
   here && /\/runtime\/errors\/own-code\.[jt]s$/.test(here) ? new URL('../../', here).href : null;
@@ -111,7 +111,7 @@ export function ownPartAt(place: CodePlace): OwnPart | null {
  */
 export function isPublishedOriginal(place: CodePlace, original: string): boolean {
   const [bundle, file] = [filePath(place.file), filePath(original)];
-  if (file === bundle) return false; // without a map
+  if (file === bundle) return false; // there is no source map
   return publishedStretches().some(
     ({ from }) => from.file === bundle && filePath(originalPlace(from).file) === file,
   );

@@ -89,7 +89,7 @@ function decodeMappings(mappings: string): Segment[][] {
     if (digit === undefined) {
       const [start, source, line, column] = fields as [number, number, number, number];
       if (count >= 4) lines.at(-1)!.push([start, source, line, column]);
-      else if (count > 0) lines.at(-1)!.push([start, -1, 0, 0]); // code that has no original
+      else if (count > 0) lines.at(-1)!.push([start, -1, 0, 0]); // code without an original
       count = 0;
       if (letter === ',') continue;
       lines.push([]);

@@ -48,7 +48,7 @@ export function searchsorted(
   expectOperand('searchsorted', values);
   return tidy(() => {
     const own = isNumber(values)
-      ? // An int32 is compared exactly, also with bytes that can't hold it.
+      ? // Compares int32 exactly, even with bytes, which can't represent it.
         fullLike(sorted, values, {
           shape: [],
           dtype: joinedBy(promote(sorted.dtype, 'int32'), values),
