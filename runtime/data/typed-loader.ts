@@ -56,4 +56,5 @@ export interface DataLoaderConstructor {
   ): Loader<Batch>;
 }
 
+/** Iterates over a data set in batches, typed by its samples. */
 export const DataLoader = Loader as DataLoaderConstructor;
