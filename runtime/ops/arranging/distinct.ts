@@ -1,12 +1,10 @@
 /** Distinct elements, or slices along a dimension, and runs of equal ones. Built of ops, as programs need it. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
-import { deviceGuard } from '../../device/current.ts';
 import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { flag, judgedLater } from '../../options/option-kinds.ts';
 import { dtypes } from '../../spec/dtype.ts';
-import { sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, sub } from '../arithmetic/arithmetic.ts';
@@ -14,11 +12,10 @@ import { logicalOr } from '../arithmetic/logic.ts';
 import { maskedSelect } from '../indexing/data-dependent.ts';
 import { scatter } from '../indexing/gather.ts';
 import { indexSelect } from '../indexing/indexing.ts';
-import { reshape, select } from '../movement/movement.ts';
+import { flatten, reshape, select, unsqueeze } from '../movement/movement.ts';
 import { arange } from '../movement/ranges.ts';
 import { movedim } from '../movement/views.ts';
 import { eq, ne } from '../pointwise/comparison.ts';
-import { expectTensors } from '../record/expect-tensors.ts';
 import { countedInBins } from '../reduce/counting.ts';
 import { sort } from '../reduce/order.ts';
 import { cumsum } from '../reduce/scans.ts';
@@ -63,12 +60,10 @@ function distinct(
   { dim = null, returnInverse, returnCounts }: UniqueConsecutiveOptions,
   isSorted: boolean,
 ): Tensor[] {
-  expectTensors(name, x);
   const found = (): Tensor[] => {
-    const own = dim === null ? reshape(x, [x.numel()]) : movedim(x, dim, 0);
-    const count = own.shape[0]!;
-    const rows = reshape(own, [count, sizeOf(own.shape.slice(1))]);
-    const places = arange(count);
+    const own = dim === null ? flatten(x) : movedim(x, dim, 0);
+    const rows = flatten(unsqueeze(own, -1), 1);
+    const places = arange(own.shape[0]!, { device: x.device });
     let order = places;
     // Lexicographically, by the last element first: sorting is stable.
     for (let i = isSorted ? rows.shape[1]! - 1 : -1; i >= 0; i--) {
@@ -84,10 +79,10 @@ function distinct(
       // The value of both zeros is 0.
       dim === null && dtypes[x.dtype].floating ? add(values, 0) : movedim(values, 0, dim ?? 0),
       ...(returnInverse
-        ? [reshape(scatter(order, 0, order, run), dim === null ? x.shape : [count])]
+        ? [reshape(scatter(order, 0, order, run), dim === null ? x.shape : order.shape)]
         : []),
       ...(returnCounts ? [countedInBins(run, null, first.numel())] : []),
     ];
   };
-  return naming(name, () => noGrad(() => deviceGuard(x.device, () => tidy(found))));
+  return naming(name, () => noGrad(() => tidy(found)));
 }
