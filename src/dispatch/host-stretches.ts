@@ -9,12 +9,13 @@ import { keepsNoOperand } from '../3-trace/builtins/api.ts';
 import { isProxy } from '../guards/plain.ts';
 import type { StatsCounter } from '../stats.ts';
 import type { OpSites } from '../traces/op-sites.ts';
-import { reads } from '../vm/bytecode/effects.ts';
+import { reads, writes } from '../vm/bytecode/effects.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
-import type { Instruction, Opcode } from '../vm/bytecode/instructions.ts';
+import type { Instruction, Opcode, Reg } from '../vm/bytecode/instructions.ts';
 import { Suspended } from '../vm/frames/suspended.ts';
 import { isHostFunction, isNumberCall } from '../vm/language/host-functions.ts';
 import { executeFrame } from '../vm/machine/machine.ts';
+import { step } from '../vm/machine/run-frames.ts';
 import type { Entry } from './entry.ts';
 import type { FrameCompiler } from './frame-compiler.ts';
 import { stepNatively } from './native.ts';
@@ -85,9 +86,15 @@ export class HostStretches {
         done = 'work';
         continue;
       }
-      if (!isHostOnly(frame, instruction, sites)) break;
+      const isOfOwn = isPlain(frame, instruction, owned);
+      if (!isOfOwn && !isHostOnly(frame, instruction, sites, owned)) break;
       if (!loads.has(instruction.op)) done = 'work';
       else if (done === 'nothing') done = 'loads';
+      if (isOfOwn) {
+        step(frame);
+        if (creating.has(instruction.op)) owned.addContainer(frame.registers[writes(instruction)!]);
+        continue;
+      }
       const before = events.kernels;
       try {
         stepNatively(frames, owned, keepsNoOperand);
@@ -112,16 +119,58 @@ function popFrame(frames: Frame[]): boolean {
   return true;
 }
 
+/** Whether the instruction shows no object to native code: what the call creates and reads remains its own. */
+function isPlain({ registers }: Frame, instruction: Instruction, owned: OwnedTensors): boolean {
+  const isOwn = (reg: Reg) => owned.isContainer(registers[reg]);
+  const { op } = instruction;
+  switch (op) {
+    case 'move':
+    case 'newObject':
+    case 'newCell':
+      return true;
+    case 'newArray':
+      return !instruction.elements.some((reg) => isTensor(registers[reg]));
+    case 'closure':
+      return instruction.nameFrom === undefined && instruction.home === undefined;
+    case 'loadCell':
+      return isOwn(instruction.cell);
+    case 'storeCell':
+      return isOwn(instruction.cell) && !isTensor(registers[instruction.src]);
+    case 'defineProp':
+      return isOwn(instruction.object) && !isTensor(registers[instruction.src]);
+    case 'arrayPush':
+      return isOwn(instruction.array) && !isTensor(registers[instruction.src]);
+    case 'getProp':
+      return (
+        isOwn(instruction.object) &&
+        isDataOf(registers[instruction.object] as object, instruction.key)
+      );
+    default:
+      return false;
+  }
+}
+
+const creating: ReadonlySet<Opcode> = new Set(['newObject', 'newCell', 'newArray', 'closure']);
+
+/** Whether reading the property calls no getter of a class. */
+function isDataOf(object: object, key: string): boolean {
+  if (Object.hasOwn(object, key)) return true;
+  const prototype: unknown = Object.getPrototypeOf(object);
+  return prototype === Object.prototype || prototype === Array.prototype;
+}
+
 function isHostOnly(
   { closure: { code }, pc, registers }: Frame,
   instruction: Instruction,
   sites: OpSites,
+  owned: OwnedTensors,
 ): boolean {
   const { op } = instruction;
   if (op === 'await' || op === 'yield' || op === 'generatorStart') return false;
-  if (op === 'move' || op === 'storeCell') return true;
   if (sites.mayHave(code, pc)) return false;
-  if (reads(instruction).some((reg) => isTensor(registers[reg]))) return false;
+  // What native code has seen is no longer given back by the call.
+  const keeps = (value: unknown) => isTensor(value) || owned.mayHoldTensor(value);
+  if (reads(instruction).some((reg) => keeps(registers[reg]))) return false;
   switch (op) {
     case 'call':
     case 'construct':

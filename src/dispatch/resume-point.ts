@@ -120,7 +120,7 @@ export class ResumePoint {
   /** Records the booleans and comparisons for which no entry fits. */
   noteChanges(frames: readonly Frame[]): void {
     const failing = [...this.#entries].map(({ guards }) => guards.failing(frames));
-    this.facts.note(failing.flat());
+    this.facts.note(failing.flat(), frames);
     for (const guards of failing) {
       for (const guard of guards) {
         const isTest = guard.kind === 'truthy' || guard.kind === 'value';

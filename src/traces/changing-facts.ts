@@ -1,7 +1,10 @@
 import type { Guard } from '../guards/guard.ts';
 import { numberKey, numberSources } from '../guards/number-expr.ts';
+import { isPlainArray, isProxy } from '../guards/plain.ts';
+import { readerOfCall } from '../guards/plain-reads.ts';
 import type { Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
 
 /** A fact is changing once the entries of a point rely on this many contents of it, and a call has another one. */
 const enough = 4;
@@ -26,16 +29,20 @@ export class ChangingFacts {
     this.#isActive = isActive;
   }
 
-  /** Notes the guards that rejected a call, of all entries at the point. */
-  note(guards: readonly Guard[]): void {
+  /** Notes the guards that rejected the call in these frames, of all entries at the point. */
+  note(guards: readonly Guard[], frames: readonly Frame[]): void {
     if (!this.#isActive) return;
     const contents = new Map<string, Set<string>>();
+    const add = (key: string, content: string) =>
+      contents.set(key, (contents.get(key) ?? new Set()).add(content));
+    const read = readerOfCall(frames);
     for (const guard of guards) {
       const key = factKey(guard);
-      if (key === undefined) continue;
-      const seen = contents.get(key) ?? new Set();
-      contents.set(key, seen.add(contentOf(guard)));
-      if (isName(guard)) this.#names.add(key);
+      if (key !== undefined) add(key, contentOf(guard));
+      if (key !== undefined && isName(guard)) this.#names.add(key);
+      for (const source of lengthsIn(guard)) {
+        if (isHostList(read(source.base))) add(lengthKey(source), factText(guard));
+      }
     }
     for (const [key, { size }] of contents) {
       this.#counts.set(key, Math.max(size, this.#counts.get(key) ?? 0));
@@ -59,6 +66,45 @@ export class ChangingFacts {
     return this.#registers.size > 0 && this.#registers.has(sourceKey(rootOf(source)));
   }
 }
+
+/** The key under which guards on the length of a list are counted, whatever is computed from it. */
+export const lengthKey = (source: Source): string => `length ${sourceKey(source)}`;
+
+type Length = Extract<Source, { kind: 'property' }>;
+
+function lengthsIn(guard: Guard): Length[] {
+  const sources =
+    guard.kind === 'value'
+      ? [guard.source]
+      : guard.kind === 'number'
+        ? [...numberSources(guard.expr)]
+        : [];
+  return sources.filter(
+    (source): source is Length => source.kind === 'property' && source.key === 'length',
+  );
+}
+
+const factText = (guard: Guard): string =>
+  guard.kind === 'number' ? `${numberKey(guard.expr)} ${guard.value}` : contentOf(guard);
+
+/** Whether the value is a text, or a list of which no element is or contains an object of its own, such as a tensor. */
+function isHostList(value: unknown): boolean {
+  if (typeof value === 'string') return true;
+  return isPlainArray(value) && [value[0], value.at(-1)].every(isRecord);
+}
+
+function isRecord(value: unknown): boolean {
+  if (!isObject(value)) return true;
+  if (isProxy(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== Array.prototype) return false;
+  return Object.values(Object.getOwnPropertyDescriptors(value)).every(
+    (own) => 'value' in own && !isObject(own.value),
+  );
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'function' || (typeof value === 'object' && value !== null);
 
 /** Whether the guard is on a primitive, or on what an object contains; sizes and lengths are excluded. */
 export function isOfHostValue(guard: Guard): boolean {

@@ -194,6 +194,18 @@ describe('bookkeeping', () => {
     expect(kernels.eager).toBe(0);
     expect(translations).toBeLessThanOrEqual(12);
   });
+
+  it.each(['a median', 'rows of a table', 'a ring buffer'])(
+    '%s, where losses are part of the program',
+    (name) => {
+      const create = cases[name]!;
+      const captured = toStatic(create(training()), { capture: 'auto' });
+      expect(run(captured)).toEqual(run(create(training())));
+      const { fallbacks, kernels } = captured.stats();
+      expect(fallbacks).toEqual([]);
+      expect(kernels.eager).toBe(0);
+    },
+  );
 });
 
 describe('ops after text of a changing number', () => {

@@ -4,7 +4,9 @@ import { type NumberExpr, numberKey, numberSources } from '../../guards/number-e
 import { decidedByBounds, rangeOf } from '../../guards/number-range.ts';
 import { dimSource, type Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
+import { lengthKey } from '../../traces/changing-facts.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { structureOf } from '../../vm/bytecode/structure.ts';
 import { dependsOnRow } from '../inputs/row-index.ts';
 import { isLength, isSize } from '../inputs/symbolic.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
@@ -42,6 +44,7 @@ export function guardValue(t: Tracer, variable: SymbolicVariable): number | bool
   }
   const key = source ? `value ${sourceKey(source)}` : `number ${numberKey(expr)}`;
   expectLasting(t, key);
+  expectLastingLengths(t, expr);
   t.guard(key, source ? { kind: 'value', source, value } : { kind: 'number', expr, value });
   return value;
 }
@@ -75,6 +78,25 @@ export function expectNoCall(t: Tracer, expr: NumberExpr): void {
 export function isPositive(t: Tracer, { expr }: SymbolicVariable): boolean {
   const range = rangeOf(expr, t.bounds);
   return range !== undefined && range.low > 0;
+}
+
+/**
+ * Likewise for the lengths of lists that contain no tensor. A loop in which ops are met is unrolled for each length
+ * instead: a graph in each iteration would cost more.
+ */
+function expectLastingLengths(t: Tracer, expr: NumberExpr): void {
+  const changing = [...numberSources(expr)].filter(isLength).map(lengthKey);
+  if (changing.some((key) => t.changing.has(key, true)) && !isLoopWithOps(t)) {
+    for (const key of changing) expectLasting(t, key);
+  }
+}
+
+function isLoopWithOps({ top: { closure, pc }, sites }: Tracer): boolean {
+  const { code } = closure;
+  for (const { body } of structureOf(code).loops.values()) {
+    if (body.has(pc) && [...body].some((each) => sites.mayHave(code, each))) return true;
+  }
+  return false;
 }
 
 /** Breaks the graph before it relies on a fact that calls keep changing, if the graph may break. */

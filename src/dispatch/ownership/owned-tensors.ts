@@ -48,6 +48,22 @@ export class OwnedTensors {
     return this.#owned.has(tensor);
   }
 
+  /** Whether the call has created the object, which has no accessors and which nothing else refers to. */
+  isContainer(value: unknown): boolean {
+    return this.#containers?.has(value as object) ?? false;
+  }
+
+  /** Adds an object created natively, which only registers hold, and which holds no tensor yet. */
+  addContainer(value: unknown): void {
+    this.isUsed = true;
+    this.#containers ??= new Set();
+    this.#containers.add(value as object);
+  }
+
+  mayHoldTensor(value: unknown): boolean {
+    return (this.#contained?.size ?? 0) > 0 && this.isContainer(value);
+  }
+
   get #owned(): ReadonlySet<Tensor> {
     return this.#made ?? none;
   }
