@@ -18,8 +18,6 @@ export {
   RAdam,
   type RAdamOptions,
 } from './adam-variants.ts';
-export { ChainedScheduler, SequentialLR } from './composed-schedules.ts';
-export { CyclicLR, type CyclicLROptions, OneCycleLR, type OneCycleLROptions } from './cycles.ts';
 export { LBFGS, type LBFGSOptions } from './lbfgs.ts';
 export type { MomentumOptimizer } from './momentum.ts';
 export { Muon, type MuonOptions } from './muon.ts';
@@ -34,14 +32,21 @@ export {
 } from './optimizer.ts';
 export type { GroupState, OptimizerState } from './optimizer-state.ts';
 export type { Decay } from './penalty.ts';
+export { RMSprop, type RMSpropOptions } from './rmsprop.ts';
+export { ASGD, type ASGDOptions, Rprop, type RpropOptions } from './rprop.ts';
+export { ChainedScheduler, SequentialLR } from './schedules/composed-schedules.ts';
+export {
+  CyclicLR,
+  type CyclicLROptions,
+  OneCycleLR,
+  type OneCycleLROptions,
+} from './schedules/cycles.ts';
 export {
   type PlateauState,
   ReduceLROnPlateau,
   type ReduceLROnPlateauOptions,
-} from './plateau.ts';
-export { RMSprop, type RMSpropOptions } from './rmsprop.ts';
-export { ASGD, type ASGDOptions, Rprop, type RpropOptions } from './rprop.ts';
-export { LRScheduler, type MomentumCycle, type SchedulerState } from './scheduler.ts';
+} from './schedules/plateau.ts';
+export { LRScheduler, type MomentumCycle, type SchedulerState } from './schedules/scheduler.ts';
 export {
   ConstantLR,
   CosineAnnealingLR,
@@ -55,9 +60,9 @@ export {
   MultiStepLR,
   PolynomialLR,
   StepLR,
-} from './schedules.ts';
+} from './schedules/schedules.ts';
+export { SWALR, type SWALROptions } from './schedules/swa-schedule.ts';
 export { SGD, type SGDOptions } from './sgd.ts';
-export { SWALR, type SWALROptions } from './swa-schedule.ts';
 export {
   AveragedModel,
   type AveragedModelOptions,

@@ -1,9 +1,9 @@
-import { ArgumentError } from '../errors/errors.ts';
-import { expectArguments, shown } from '../options/expect-options.ts';
-import { that } from '../options/option-kinds.ts';
-import { RateNames } from './absent-names.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { expectArguments, shown } from '../../options/expect-options.ts';
+import { that } from '../../options/option-kinds.ts';
+import { RateNames } from '../absent-names.ts';
+import { Optimizer } from '../optimizer.ts';
 import { noteChanging } from './changing-rates.ts';
-import { Optimizer } from './optimizer.ts';
 
 export type SchedulerState = {
   readonly epoch: number;

@@ -1,7 +1,7 @@
-import { ArgumentError } from '../errors/errors.ts';
-import { expectArguments } from '../options/expect-options.ts';
-import { anyNumber, arrayOf, that } from '../options/option-kinds.ts';
-import type { Optimizer } from './optimizer.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { expectArguments } from '../../options/expect-options.ts';
+import { anyNumber, arrayOf, that } from '../../options/option-kinds.ts';
+import type { Optimizer } from '../optimizer.ts';
 import { LRScheduler } from './scheduler.ts';
 
 const kinds = {
