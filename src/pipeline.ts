@@ -4,10 +4,10 @@ import { renumber } from './5-optimize/cleanup/normalize.ts';
 import { placedInArena } from './7-plan/arena/place-in-arena.ts';
 import { roughBytes } from './7-plan/plan.ts';
 import { rememberSource } from './check/sources.ts';
-import { besideNoBudget } from './compile/beside-no-budget.ts';
 import { choosingCompacted } from './compile/choose-compacted.ts';
 import { choosingSaved } from './compile/choose-saved.ts';
 import { choosingSlices } from './compile/choose-slices.ts';
+import { compareWithUnbudgeted } from './compile/compare-with-unbudgeted.ts';
 import {
   Compilation,
   type CompiledInput,
@@ -81,7 +81,7 @@ function* compileInSteps(input: CompiledInput): Steps<SubgraphStages> {
   const { program, options } = input;
   const compile = withFirstDecisions(program, compileSubgraph);
   const made = yield* withKnownChoices(input, (choices) =>
-    besideNoBudget(options, choices, (by, own) => stagesOf({ ...input, options: by }, own)),
+    compareWithUnbudgeted(options, choices, (by, own) => stagesOf({ ...input, options: by }, own)),
   );
   const stages = { ...made, planned: finished(made, options) };
   return rememberSource(stages, { ...input, compile });

@@ -115,7 +115,7 @@ const backwardKinds = { result: either(orNull(aTensor), arrayOf(entryKind)) };
 
 const nameOf = ({ name = 'customFunction' }: Pick<AnyRules, 'name'>): string => name;
 
-interface Saved {
+interface SavedWithTarget {
   readonly value: SavedValue;
   /** Its place in the graph; null for a tensor created in `forward`. */
   readonly target: Target;
@@ -130,7 +130,7 @@ class FunctionNode extends GradNode {
   readonly #context: Context;
   readonly #inputs: readonly (TensorSpec | null)[];
   readonly #outputs: readonly (TensorSpec & { readonly device: Device })[];
-  #saved: readonly Saved[] = [];
+  #saved: readonly SavedWithTarget[] = [];
 
   constructor(
     rules: AnyRules,

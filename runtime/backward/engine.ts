@@ -72,7 +72,7 @@ function modeOf({ createGraph }: RunOptions): Mode {
 }
 
 /** The results of a node that ran during an await. */
-interface Ahead {
+interface AwaitedResults {
   readonly results: readonly (Tensor | null)[];
   readonly summed: Set<number>;
 }
@@ -217,7 +217,7 @@ class BackwardPass implements Inboxes {
     if (isConsumed ? isConsumed(node) : node.consumed) throw node.refusedTwice(index);
   }
 
-  #runNode(node: GradNode, ahead: Ahead | null = null): void {
+  #runNode(node: GradNode, ahead: AwaitedResults | null = null): void {
     const inbox = this.#inboxes.get(node)!;
     this.#inboxes.delete(node);
     const { retainGraph, onNode } = this.#options;

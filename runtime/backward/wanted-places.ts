@@ -1,5 +1,5 @@
 import { byKey, indexOf, type Key, keyOf, type Place } from '../autograd/place.ts';
-import type { GradNode, Wanted } from '../tensor/grad-node.ts';
+import type { GradNode, RequestedGradients } from '../tensor/grad-node.ts';
 
 const none: ReadonlySet<number> = new Set();
 
@@ -43,7 +43,7 @@ export class WantedPlaces {
   }
 
   /** Returns null if all leaves are wanted. */
-  of(node: GradNode): Wanted | null {
+  of(node: GradNode): RequestedGradients | null {
     if (!this.#wanted) return null;
     const targets = node.targets.map((target) => target !== null && this.concerns(target));
     return { targets, outputs: this.#wanted.get(node) ?? none };

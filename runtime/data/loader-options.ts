@@ -95,7 +95,7 @@ export function noLength(): ArgumentError {
   });
 }
 
-export function notAtOnce(): ArgumentError {
+export function asyncSamplesInSyncLoop(): ArgumentError {
   return new ArgumentError({
     what: 'DataLoader: asynchronous samples in a synchronous loop',
     given: 'a data set that returns promises, in an ordinary loop',

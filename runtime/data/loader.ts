@@ -1,17 +1,17 @@
 import { currentDevice } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { isUnderPressure, relieve } from '../memory/pressure.ts';
+import { collectUnderPressure, isUnderPressure } from '../memory/pressure.ts';
 import { shown } from '../options/expect-options.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { indicesOf } from './indices.ts';
 import {
+  asyncSamplesInSyncLoop,
   type CollateOption,
   type DataLoaderOptions,
   expectLoaderOptions,
   noLength,
-  notAtOnce,
   type Source,
 } from './loader-options.ts';
 import { shuffledOrder } from './shuffle.ts';
@@ -84,7 +84,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
 
   *[Symbol.iterator](): Generator<Batch, void, undefined> {
     if (isStream(this.dataset)) {
-      if (!(Symbol.iterator in this.dataset)) throw notAtOnce();
+      if (!(Symbol.iterator in this.dataset)) throw asyncSamplesInSyncLoop();
       this.epoch++;
       yield* this.#fromStream(this.dataset[Symbol.iterator]());
       return;
@@ -97,7 +97,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
       yield batch;
       // The step that used the batch is over.
       const { counter } = currentDevice().allocator;
-      if (isUnderPressure(counter)) await relieve(counter);
+      if (isUnderPressure(counter)) await collectUnderPressure(counter);
     }
   }
 
@@ -202,7 +202,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     const dataset = this.dataset as Dataset<unknown>;
     return tidy(() => {
       const samples = Array.from(indices, (index) => dataset.get(index));
-      if (samples.some((sample) => sample instanceof Promise)) throw notAtOnce();
+      if (samples.some((sample) => sample instanceof Promise)) throw asyncSamplesInSyncLoop();
       return this.#collate(samples);
     });
   }

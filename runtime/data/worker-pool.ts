@@ -26,7 +26,7 @@ function mainFile(): string {
   });
 }
 
-interface Waiting {
+interface PendingReply {
   readonly indices: Int32Array | null;
   readonly resolve: (batch: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -39,7 +39,7 @@ const ended: unique symbol = Symbol('ended');
 class DataWorker {
   readonly #id: number;
   readonly #worker: Worker;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: PendingReply[] = [];
   #failure: DataError | null = null;
 
   constructor(start: WorkerStart, preload: readonly string[]) {
@@ -112,7 +112,7 @@ export async function* fromWorkers(
   const workers: DataWorker[] = [];
   try {
     for (const start of starts) workers.push(new DataWorker(start, options.preload));
-    yield* batches ? inOrder(workers, batches, options.ahead) : takingTurns(workers, options.ahead);
+    yield* batches ? inOrder(workers, batches, options.ahead) : roundRobin(workers, options.ahead);
   } finally {
     // Also runs after `break`: batches still in progress are plain data, which the threads' end frees.
     await Promise.all(workers.map((worker) => worker.end()));
@@ -141,7 +141,7 @@ async function* inOrder(
 }
 
 /** Yields batches from the workers in turn, each of which has its own part of a stream; skips finished workers. */
-async function* takingTurns(
+async function* roundRobin(
   workers: readonly DataWorker[],
   ahead: number,
 ): AsyncGenerator<unknown, void, undefined> {

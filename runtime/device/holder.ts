@@ -2,10 +2,10 @@ import { InvariantError } from '../errors/invariant.ts';
 import { alignedBytes } from '../memory/allocator.ts';
 import { poisoning } from '../memory/poison.ts';
 import type { Device } from './device.ts';
-import type { Elsewhere } from './elsewhere.ts';
+import type { RemoteBytes } from './remote-bytes.ts';
 
 /** Memory laid out by a plan or a kernel. */
-export interface Ground {
+export interface ArenaMemory {
   alloc: (offset: number, bytes: number) => number;
   free: (ptr: number, bytes: number) => void;
 }
@@ -25,14 +25,14 @@ export class Holder {
   /** The number of owners that are tensor handles. */
   handles = 0;
   #owners = 1;
-  readonly #region: Ground | null;
+  readonly #region: ArenaMemory | null;
   /** The location of its bytes, if not in its memory; absent unless `elsewhere.ts` is loaded. */
-  declare readonly elsewhere?: Elsewhere | undefined;
+  declare readonly elsewhere?: RemoteBytes | undefined;
   /** The address in the device's memory, in bytes. The last property, which `elsewhere.ts` temporarily removes. */
   readonly ptr: number;
 
   /** Allocates, at `offset` of a region if one is given; the caller is the first owner. Throws OutOfMemoryError. */
-  constructor(device: Device, bytes: number, region: Ground | null = null, offset = 0) {
+  constructor(device: Device, bytes: number, region: ArenaMemory | null = null, offset = 0) {
     this.device = device;
     this.bytes = bytes;
     this.#region = region;

@@ -1,5 +1,5 @@
 import { macrotask } from '../memory/collect-garbage.ts';
-import { isUnderPressure, relieve } from '../memory/pressure.ts';
+import { collectUnderPressure, isUnderPressure } from '../memory/pressure.ts';
 import { currentDevice } from './current.ts';
 
 /**
@@ -9,6 +9,6 @@ import { currentDevice } from './current.ts';
  */
 export async function tick(): Promise<void> {
   const { counter } = currentDevice().allocator;
-  if (isUnderPressure(counter)) await relieve(counter);
+  if (isUnderPressure(counter)) await collectUnderPressure(counter);
   else await macrotask();
 }

@@ -30,12 +30,12 @@ export type LikelihoodsOf<P extends Operand> = P | { readonly probs?: P; readonl
 
 export type LikelihoodName = 'probs' | 'logits';
 
-type Found = readonly [name: LikelihoodName, value: Operand];
+type LikelihoodCall = readonly [name: LikelihoodName, value: Operand];
 
 const kinds = { probs: either(parameter(probability)), logits: parameter(anyNumber) };
 
 /** Returns which of both was given. Throws ArgumentError for none, for both, and for values of other kinds. */
-function chosen(owner: string, given: LikelihoodsOf<Operand>): Found {
+function chosen(owner: string, given: LikelihoodsOf<Operand>): LikelihoodCall {
   const isValue = typeof given === 'number' || isTensor(given);
   const byName: Likelihoods = isValue ? { probs: given as Operand } : (given as Likelihoods);
   expectOptions(owner, byName, kinds);

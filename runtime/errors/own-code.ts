@@ -47,7 +47,7 @@ type Edge =
 type EndFunction = () => readonly [Error];
 
 /** The code between both ends of a published file, which may share its current file with other code. */
-interface Stretch {
+interface CodeRange {
   readonly part: OwnPart;
   readonly from: CodePlace;
   /** Undefined while the file is running. */
@@ -59,15 +59,15 @@ const edgesKey = Symbol.for('tostatic.code');
 /** Whether a script may contain published code, which contains the key of its records. */
 export const mayBePublished = (text: string): boolean => text.includes(edgesKey.description!);
 
-let stretches: readonly Stretch[] = [];
+let stretches: readonly CodeRange[] = [];
 let edgesRead = 0;
 
 /** Rereads the recorded ends only if files were loaded since, because reading stacks is slow. */
-function publishedStretches(): readonly Stretch[] {
+function publishedStretches(): readonly CodeRange[] {
   const edges = (globalThis as { [edgesKey]?: readonly Edge[] })[edgesKey];
   if (!edges || edges.length === edgesRead) return stretches;
   edgesRead = edges.length;
-  const found: Stretch[] = [];
+  const found: CodeRange[] = [];
   const open: { readonly part: OwnPart; readonly at: Error }[] = []; // files may load others while they run
   const add = (part: OwnPart, first: Error, last: Error | undefined) => {
     const from = placeOf(first);

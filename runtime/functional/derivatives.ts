@@ -21,21 +21,21 @@ export interface DerivativeOptions {
   readonly createGraph?: boolean;
 }
 
-type Several = Tensor | readonly Tensor[];
+type TensorOrTensors = Tensor | readonly Tensor[];
 
 /** A single result for a tensor, an array of results for an array. */
-type Like<G extends Several, R> = G extends Tensor ? R : R[];
+type Like<G extends TensorOrTensors, R> = G extends Tensor ? R : R[];
 
 const fnKinds = { fn: callback };
 const derivativeKinds = { createGraph: flag };
 
-const listOf = (given: Several): readonly Tensor[] =>
+const listOf = (given: TensorOrTensors): readonly Tensor[] =>
   isTensor(given) ? [given as Tensor] : (given as readonly Tensor[]);
 
-const like = <R>(given: Several, list: R[]): R | R[] => (isTensor(given) ? list[0]! : list);
+const like = <R>(given: TensorOrTensors, list: R[]): R | R[] => (isTensor(given) ? list[0]! : list);
 
 /** Returns leaves that share the inputs' memory; with `createGraph`, inputs that require a gradient themselves. */
-function leavesOf(owner: string, inputs: Several, createGraph: boolean): Tensor[] {
+function leavesOf(owner: string, inputs: TensorOrTensors, createGraph: boolean): Tensor[] {
   const list = listOf(inputs);
   expectTensorList(owner, list);
   if (list.length === 0) {
@@ -49,7 +49,11 @@ function leavesOf(owner: string, inputs: Several, createGraph: boolean): Tensor[
   return list.map((own) => (createGraph && own.requiresGrad ? own : own.detach().requiresGrad_()));
 }
 
-function called(owner: string, fn: (...inputs: Tensor[]) => Several, leaves: Tensor[]): Several {
+function called(
+  owner: string,
+  fn: (...inputs: Tensor[]) => TensorOrTensors,
+  leaves: Tensor[],
+): TensorOrTensors {
   expectArguments(owner, { fn }, fnKinds);
   const outputs = fn(...leaves);
   expectTensorList(owner, listOf(outputs));
@@ -77,7 +81,11 @@ function pulledBack(
 }
 
 /** Returns one vector per tensor: the given ones or, for tensors of one element, ones. */
-function vectorsFor(owner: string, tensors: readonly Tensor[], given: Several | null): Tensor[] {
+function vectorsFor(
+  owner: string,
+  tensors: readonly Tensor[],
+  given: TensorOrTensors | null,
+): Tensor[] {
   if (given === null && tensors.length === 1 && sizeOf(tensors[0]!.shape) === 1)
     return [add(zerosLike(tensors[0]!), 1)];
   const list = given === null ? [] : listOf(given);
@@ -99,10 +107,10 @@ const finished = (list: readonly Tensor[], createGraph: boolean): Tensor[] =>
  * Returns `[outputs, vᵀ·J]`: one gradient per input, given one vector per output (by default 1, for an output with one
  * element).
  */
-export function vjp<I extends Several, O extends Several>(
+export function vjp<I extends TensorOrTensors, O extends TensorOrTensors>(
   fn: (...inputs: Tensor[]) => O,
   inputs: I,
-  v: Several | null = null,
+  v: TensorOrTensors | null = null,
   options: DerivativeOptions = {},
 ): [outputs: O, product: Like<I, Tensor>] {
   expectOptions('vjp', options, derivativeKinds);
@@ -126,10 +134,10 @@ export function vjp<I extends Several, O extends Several>(
  * Returns `[outputs, J·v]`: one directional derivative per output, given one direction per input. Computed by two
  * backward passes: vᵀ·J is linear in v, and its derivative is J.
  */
-export function jvp<I extends Several, O extends Several>(
+export function jvp<I extends TensorOrTensors, O extends TensorOrTensors>(
   fn: (...inputs: Tensor[]) => O,
   inputs: I,
-  v: Several | null = null,
+  v: TensorOrTensors | null = null,
   options: DerivativeOptions = {},
 ): [outputs: O, product: Like<O, Tensor>] {
   expectOptions('jvp', options, derivativeKinds);
@@ -178,7 +186,7 @@ function jacobianOf(
  * Returns the derivatives of every output element with respect to every input element: a tensor [..output, ..input] for
  * each pair, nested in arrays if the outputs or inputs are arrays. Runs one backward per element of the outputs.
  */
-export function jacobian<I extends Several, O extends Several>(
+export function jacobian<I extends TensorOrTensors, O extends TensorOrTensors>(
   fn: (...inputs: Tensor[]) => O,
   inputs: I,
   options: DerivativeOptions = {},
@@ -202,7 +210,7 @@ export function jacobian<I extends Several, O extends Several>(
 }
 
 /** Throws ArgumentError unless the value is one tensor with one element. */
-function expectOneNumber(owner: string, value: Several): Tensor {
+function expectOneNumber(owner: string, value: TensorOrTensors): Tensor {
   expectTensorList(owner, listOf(value));
   if (isTensor(value) && sizeOf((value as Tensor).shape) === 1) return value as Tensor;
   throw new ArgumentError({
@@ -219,14 +227,14 @@ function expectOneNumber(owner: string, value: Several): Tensor {
  * Returns the second derivatives of a scalar function: a tensor [..first, ..second] for each pair of inputs. Runs one
  * backward per element of the gradient.
  */
-export function hessian<I extends Several>(
+export function hessian<I extends TensorOrTensors>(
   fn: (...inputs: Tensor[]) => Tensor,
   inputs: I,
   options: DerivativeOptions = {},
 ): Like<I, Like<I, Tensor>> {
   expectArguments('hessian', { fn }, fnKinds);
   expectTensorList('hessian', listOf(inputs));
-  const gradient = (...leaves: Tensor[]): Several => {
+  const gradient = (...leaves: Tensor[]): TensorOrTensors => {
     const value = expectOneNumber('hessian', fn(...leaves));
     const ones = [add(zerosLike(value), 1)];
     const found = pulledBack([value], ones, leaves, { createGraph: true, retainGraph: true });
@@ -236,10 +244,10 @@ export function hessian<I extends Several>(
 }
 
 /** Returns `[value, H·v]` for a scalar function, without computing its Hessian H. */
-export function hvp<I extends Several>(
+export function hvp<I extends TensorOrTensors>(
   fn: (...inputs: Tensor[]) => Tensor,
   inputs: I,
-  v: Several | null = null,
+  v: TensorOrTensors | null = null,
   options: DerivativeOptions = {},
 ): [value: Tensor, product: Like<I, Tensor>] {
   expectOptions('hvp', options, derivativeKinds);

@@ -17,7 +17,7 @@ type Triple = readonly [number, number, number];
 export type MaxPool3dOptions = MaxPoolOptions<number | Triple>;
 
 /** Values, and int32 positions in the volume. */
-type Found = [values: Tensor, indices: Tensor];
+type ValuesAndIndices = [values: Tensor, indices: Tensor];
 
 const tripleOf = (value: number | Triple): Triple =>
   typeof value === 'number' ? [value, value, value] : value;
@@ -43,10 +43,15 @@ function volumeOf(name: string, x: Tensor): Triple {
   });
 }
 
-type PlanePool = (x: Tensor) => Found;
+type PlanePool = (x: Tensor) => ValuesAndIndices;
 
 /** Pools the planes [d, h, w] with the first function, and its result as [1, d, h' · w'] with the second. */
-function inTwoSteps(x: Tensor, volume: Triple, ofPlane: PlanePool, ofDepth: PlanePool): Found {
+function inTwoSteps(
+  x: Tensor,
+  volume: Triple,
+  ofPlane: PlanePool,
+  ofDepth: PlanePool,
+): ValuesAndIndices {
   const [d, h, w] = volume;
   const lead = x.shape.slice(0, -3);
   const volumes = lead.reduce((a, b) => a * b, 1);
@@ -69,7 +74,7 @@ export function maxPool3d(
   x: Tensor,
   kernel: number | Triple,
   options: MaxPool3dOptions & { readonly returnIndices: true },
-): Found;
+): ValuesAndIndices;
 export function maxPool3d(
   x: Tensor,
   kernel: number | Triple,
@@ -79,7 +84,7 @@ export function maxPool3d(
   x: Tensor,
   kernel: number | Triple,
   options: MaxPool3dOptions = {},
-): Tensor | Found {
+): Tensor | ValuesAndIndices {
   expectTensors('maxPool3d', x);
   expectArguments('maxPool3d', { kernel }, kernelKinds);
   expectOptions('maxPool3d', options, poolKinds);
@@ -126,7 +131,7 @@ export function adaptiveMaxPool3d(
   x: Tensor,
   size: Sizes,
   options: { readonly returnIndices: true },
-): Found;
+): ValuesAndIndices;
 export function adaptiveMaxPool3d(
   x: Tensor,
   size: Sizes,
@@ -136,7 +141,7 @@ export function adaptiveMaxPool3d(
   x: Tensor,
   size: Sizes,
   options: { readonly returnIndices?: boolean } = {},
-): Tensor | Found {
+): Tensor | ValuesAndIndices {
   expectTensors('adaptiveMaxPool3d', x);
   expectArguments('adaptiveMaxPool3d', { size }, adaptiveKinds);
   expectOptions('adaptiveMaxPool3d', options, { returnIndices: flag });

@@ -24,7 +24,7 @@ export function isUnderPressure(counter: MemoryCounter): boolean {
 }
 
 /** Under pressure, runs a collection if possible, and waits for macrotasks that free the collected tensors. */
-export async function relieve(counter: MemoryCounter): Promise<void> {
+export async function collectUnderPressure(counter: MemoryCounter): Promise<void> {
   if (!isUnderPressure(counter)) return;
   const before = counter.allocated;
   // Finalizers run in a macrotask that the collection queues, not necessarily the next one.

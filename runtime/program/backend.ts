@@ -67,7 +67,7 @@ export interface RunningSteps {
    */
   address(value: ValueId): number;
   /**
-   * Returns the allocation of such a value and the index of its first element in it. With `keepElsewhere`, its bytes
+   * Returns the allocation of such a value and the index of its first element in it. With `keepRemote`, its bytes
    * may stay in the backend.
    */
   operand(value: ValueId): Operand;

@@ -133,7 +133,7 @@ export class ProgramBuilder implements Interceptor {
   }
 
   /** Notes that a control op's result doesn't alias. */
-  noteOwn(tensor: Tensor): void {
+  noteUnaliased(tensor: Tensor): void {
     this.#handedThrough.delete(this.valueOf(tensor));
   }
 

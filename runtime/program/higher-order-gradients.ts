@@ -3,7 +3,7 @@
 import type { AutogradError } from '../errors/errors.ts';
 import type { GivenOperand } from './dynamic-call.ts';
 import type { PlannedSubgraph } from './plan.ts';
-import type { Arrival, ValueId, ValueTable } from './program.ts';
+import type { GradientContribution, ValueId, ValueTable } from './program.ts';
 
 /** One execution of a region. */
 export interface TakenRegion {
@@ -139,5 +139,5 @@ export interface HigherOrderGradients {
   /** Returns which gradients eager backward can still compute after these without `retainGraph`. */
   stillOpen(after: Pick<RejectedBackward, 'earlier' | 'path'>): IsOpen;
   /** Returns all arrivals of gradients on the path of a run. */
-  arrivals(path: TakenPath): readonly Arrival[];
+  arrivals(path: TakenPath): readonly GradientContribution[];
 }

@@ -1,7 +1,7 @@
 import type { Backend } from './backend.ts';
 import type { DynamicCall, GivenOperand } from './dynamic-call.ts';
 import type { HigherOrderGradients } from './higher-order-gradients.ts';
-import type { Arrival, ProgramOp, ValueId, ValueTable } from './program.ts';
+import type { GradientContribution, ProgramOp, ValueId, ValueTable } from './program.ts';
 
 /** One op of a planned program with its effects on memory. */
 export interface Step {
@@ -122,7 +122,7 @@ export interface BackwardPart {
   /** The partial sums, in order, of each such gradient with several contributions. */
   readonly sums: readonly (readonly ValueId[])[];
   /** Gradient arrivals as in JointProgram: leaf hooks run in this order. */
-  readonly arrivals: readonly Arrival[];
+  readonly arrivals: readonly GradientContribution[];
   /** Compiles higher-order gradients; undefined without a compiler. */
   readonly again?: HigherOrderGradients;
 }

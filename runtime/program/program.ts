@@ -53,7 +53,7 @@ export interface Program {
 }
 
 /** A contribution to a gradient: its target, and the forward outputs that lead to it. */
-export interface Arrival {
+export interface GradientContribution {
   /** The index among the gradients of the inputs and leaves. */
   readonly target: number;
   readonly outputs: readonly number[];
@@ -84,7 +84,7 @@ export interface JointProgram {
    * contribution that the given outputs lead to. Empty if they complete in index order, or in a branch or loop
    * body.
    */
-  readonly arrivals: readonly Arrival[];
+  readonly arrivals: readonly GradientContribution[];
 }
 
 /** Memoizes a fact per program, because nested regions may be shared. Keeps no program alive. */

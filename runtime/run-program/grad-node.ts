@@ -4,15 +4,15 @@ import { formatSpec } from '../device/tensor-meta.ts';
 import type { AutogradError } from '../errors/errors.ts';
 import type { BackwardByNumbers, KeptAt } from '../program/higher-order-gradients.ts';
 import type { BackwardPart } from '../program/plan.ts';
-import type { Arrival, ValueId } from '../program/program.ts';
+import type { GradientContribution, ValueId } from '../program/program.ts';
 import {
   GradNode,
   hasHooks,
   type PassOutput,
+  type RequestedGradients,
   secondBackward,
   type TakeSum,
   type Target,
-  type Wanted,
 } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { BackwardVariant } from './backward/backward-variants.ts';
@@ -84,7 +84,7 @@ export class RunProgramNode extends GradNode {
     _wanted: readonly boolean[],
     takeSum: TakeSum,
     passInner: PassOutput | null,
-    only: Wanted | null,
+    only: RequestedGradients | null,
   ): (Tensor | null)[] {
     const variant = this.subgraph.backwards!.of(gradOutputs, only, this.#expected);
     this.#expected = null;
@@ -121,7 +121,7 @@ export class RunProgramNode extends GradNode {
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
     takeSum: TakeSum,
-    only: Wanted | null,
+    only: RequestedGradients | null,
   ): Promise<(Tensor | null)[]> | null {
     const isPlain = !gradEnabled() && !this.isTapped;
     const isWhole = gradOutputs.length <= this.backward.gradOutputs.length;
@@ -133,7 +133,7 @@ export class RunProgramNode extends GradNode {
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
     takeSum: TakeSum,
-    only: Wanted | null,
+    only: RequestedGradients | null,
   ): Promise<(Tensor | null)[]> {
     const variant = this.subgraph.backwards!.of(gradOutputs, only, this.#expected);
     this.#expected = null;
@@ -158,7 +158,10 @@ export class RunProgramNode extends GradNode {
   }
 
   /** Throws AutogradError if part of this backward has already run, before any leaf receives a gradient. */
-  override leadsTo(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null {
+  override leadsTo(
+    outputs: ReadonlySet<number>,
+    wanted: RequestedGradients | null,
+  ): readonly boolean[] | null {
     const isReplayed = this.isSpent || this.results.isOpenByReplay;
     const error = isReplayed && this.#eagerRefusal({ outputs: [...outputs], wanted }, []);
     if (error) throw error;
@@ -174,7 +177,7 @@ export class RunProgramNode extends GradNode {
     return expected.freeing.gradInputs.map((id, i) => id !== null && reaches(i));
   }
 
-  override leadingOutputs(wanted: Wanted): ReadonlySet<number> {
+  override leadingOutputs(wanted: RequestedGradients): ReadonlySet<number> {
     const leading = new Set(this.subgraph.backwards!.leadingOutputs(wanted));
     const { gradOutputs } = this.backward;
     const { regionResults } = this.subgraph;
@@ -215,7 +218,7 @@ export class RunProgramNode extends GradNode {
    * Whether the gradient of a branch or loop result is observed. Ops inside that read the tensor, under any name,
    * contribute to it; only the path tells which ran.
    */
-  isPathObserved(only: Wanted | null): boolean {
+  isPathObserved(only: RequestedGradients | null): boolean {
     for (const index of this.subgraph.regionResults) {
       const isRetained = this.retained?.some((each) => each.index === index);
       if (this.hooks?.[index]?.length || isRetained || only?.outputs.has(index)) {
@@ -246,7 +249,7 @@ export class RunProgramNode extends GradNode {
    * Returns the arrivals of gradients on the path of a program with branches or loops, if a hook on a leaf observes
    * their order, or if only the path tells whether a freed graph is reached; otherwise null.
    */
-  #observedArrivals(): readonly Arrival[] | null {
+  #observedArrivals(): readonly GradientContribution[] | null {
     const { recorded } = this.subgraph;
     const isObserved = recorded && (hasHooks(this.targets) || this.targets.some(isFreed));
     const path = isObserved ? this.path : null;

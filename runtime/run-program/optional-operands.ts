@@ -34,7 +34,7 @@ export function skipIfMissing(
 }
 
 /** Whether a sum may take the memory of a term that dies in it, if nothing else refers to that memory. */
-function mayPassOn({ op, frees }: Step, part: ValueId, values: ValueTable): boolean {
+function mayForwardMemory({ op, frees }: Step, part: ValueId, values: ValueTable): boolean {
   const meta = values[part]!;
   return (
     frees.includes(part) && meta.offset === 0 && isContiguousMeta(meta) && !hasTwice(op.inputs)
@@ -48,7 +48,7 @@ function hasTwice(ids: readonly ValueId[]): boolean {
 function sumOfTheRest(step: Step, values: ValueTable, run: Action): Action {
   const [a, b] = step.op.inputs as [ValueId, ValueId];
   const [result] = step.op.outputs as [ValueId];
-  const passers = new Map([a, b].map((id) => [id, passerOn(step, id, values)]));
+  const passers = new Map([a, b].map((id) => [id, memoryForwarder(step, id, values)]));
   return (slots, scalars) => {
     const [one, other] = [slots[a]!.holder, slots[b]!.holder];
     if (one && other) run(slots, scalars);
@@ -57,9 +57,13 @@ function sumOfTheRest(step: Step, values: ValueTable, run: Action): Action {
 }
 
 /** Moves the memory if nothing else refers to it, else copies it, because the plan may overwrite the sum. */
-function passerOn(step: Step, part: ValueId, values: ValueTable): (from: Slot, to: Slot) => void {
+function memoryForwarder(
+  step: Step,
+  part: ValueId,
+  values: ValueTable,
+): (from: Slot, to: Slot) => void {
   const meta = values[step.op.outputs[0]!]!;
-  const mayPass = mayPassOn(step, part, values);
+  const mayPass = mayForwardMemory(step, part, values);
   const bytes = sizeOf(meta.shape) * meta.device.elementBytes(meta.dtype);
   let launch: Launch | null = null;
   return (from, to) => {

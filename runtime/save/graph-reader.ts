@@ -16,7 +16,7 @@ import { unfusedSteps } from '../program/fused/unfused.ts';
 import { nameGradientOp } from '../program/optional-gradients.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
-import type { Arrival, ProgramOp, Region, ValueId } from '../program/program.ts';
+import type { GradientContribution, ProgramOp, Region, ValueId } from '../program/program.ts';
 import { contiguousStrides } from '../spec/shape.ts';
 import { attrReader, type ReadAttrs, readScalars } from './attr-reader.ts';
 import type { Field } from './file/field.ts';
@@ -278,7 +278,7 @@ function regionOf({ values, forward }: PlannedSubgraph): Region {
   return { program: { values, inputs, outputs, ops: steps.map(({ op }) => op) }, joint: null };
 }
 
-function readArrival(field: Field): Arrival {
+function readArrival(field: Field): GradientContribution {
   const [target, outputs] = field.tuple(2);
   return { target: target.int(), outputs: outputs.items().map((i) => i.int()) };
 }

@@ -22,7 +22,7 @@ import { entryNeeds } from './entry-needs.ts';
 import { badFile } from './file/field.ts';
 import { type CallResults, compileMakes, compileSavedItems, recipeReader } from './recipe.ts';
 import type { SavedEffect, SavedEntry } from './saved-entry.ts';
-import { compileGuard, describe, type GuardCheck, type Misfit } from './saved-guard.ts';
+import { compileGuard, describe, type GuardCheck, type GuardMismatch } from './saved-guard.ts';
 import {
   type CallValues,
   printSavedSource,
@@ -81,7 +81,7 @@ export class LoadedEntry {
   }
 
   /** Returns why this entry doesn't fit the call; undefined if it does. */
-  misfit(values: CallValues): Misfit | undefined {
+  misfit(values: CallValues): GuardMismatch | undefined {
     let needsGrad = false;
     for (let i = 0; i < this.#inputs.length; i++) {
       const value = this.#inputs[i]!(values);
@@ -104,7 +104,7 @@ export class LoadedEntry {
     return undefined;
   }
 
-  #sharedInput(values: CallValues): Misfit | undefined {
+  #sharedInput(values: CallValues): GuardMismatch | undefined {
     const inputs = this.#inputs.map((read) => read(values) as Tensor);
     const i = sharedWritten(inputs, this.#apart);
     if (i < 0) return undefined;
@@ -123,7 +123,7 @@ export class LoadedEntry {
     return this.#shown.includes(i) || this.#written.some(isIt);
   }
 
-  #misfitOf(value: unknown, i: number, values: CallValues): Misfit | undefined {
+  #misfitOf(value: unknown, i: number, values: CallValues): GuardMismatch | undefined {
     const { state } = values;
     const { place, requiresGrad } = this.saved.inputs[i]!;
     const meta = this.planned!.values[this.planned!.forward.inputs[i]!]!;

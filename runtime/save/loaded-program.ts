@@ -15,7 +15,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import type { LoadedEntry } from './loaded-entry.ts';
 import type { Primitive } from './primitive.ts';
 import type { ProgramState } from './program-state.ts';
-import type { Misfit } from './saved-guard.ts';
+import type { GuardMismatch } from './saved-guard.ts';
 import type { CallValues } from './saved-source.ts';
 import type { LoadedSizes } from './sized-program.ts';
 
@@ -120,7 +120,7 @@ function programOf({ values, forward }: NonNullable<LoadedEntry['planned']>) {
   return { values, inputs, outputs, ops: steps.map(({ op }) => op) };
 }
 
-const errors: { readonly [K in Misfit['kind']]: new (facts: ErrorFacts) => Error } = {
+const errors: { readonly [K in GuardMismatch['kind']]: new (facts: ErrorFacts) => Error } = {
   shape: ShapeError,
   dtype: DTypeError,
   device: DeviceError,

@@ -92,13 +92,13 @@ export function readGuard(field: Field, states: number): SavedGuard {
 }
 
 /** The actual and the expected value of a guard that doesn't hold. */
-export interface Misfit {
+export interface GuardMismatch {
   readonly kind: 'shape' | 'dtype' | 'device' | 'other';
   readonly given: string;
   readonly expected: string;
 }
 
-export type GuardCheck = (values: CallValues) => Misfit | undefined;
+export type GuardCheck = (values: CallValues) => GuardMismatch | undefined;
 
 /** Compiles a guard once. Creates text only on failure. */
 export function compileGuard(guard: SavedGuard): GuardCheck {

@@ -8,7 +8,7 @@ import { Field } from './file/field.ts';
 import { type PlanUse, readGraphs } from './graph-reader.ts';
 import { LoadedEntry } from './loaded-entry.ts';
 import { readEntry, type SavedEntry } from './saved-entry.ts';
-import type { Misfit } from './saved-guard.ts';
+import type { GuardMismatch } from './saved-guard.ts';
 import {
   type CallValues,
   encodeSource,
@@ -175,7 +175,7 @@ export class LoadedSizes {
   }
 
   /** Returns why no program of the document fits the call. */
-  misfit(values: CallValues): Misfit | undefined {
+  misfit(values: CallValues): GuardMismatch | undefined {
     const outside = this.#outside(values);
     if (outside) return outside;
     const entry = this.entryFor(values);
@@ -186,7 +186,7 @@ export class LoadedSizes {
     return { kind: 'shape', given: sizes.join(', '), expected: 'sizes that the program fits' };
   }
 
-  #outside(values: CallValues): Misfit | undefined {
+  #outside(values: CallValues): GuardMismatch | undefined {
     for (let i = 0; i < this.#readers.length; i++) {
       const size = this.#readers[i]!(values);
       const [min, max] = this.saved.bounds[i]!;

@@ -16,7 +16,7 @@ interface Rank {
 }
 
 /** The ranks below each rank. */
-interface Before {
+interface LowerRanks {
   readonly 0: never;
   readonly 1: 0;
   readonly 2: 0 | 1;
@@ -30,9 +30,9 @@ export type Promoted<A extends DType, B extends DType> = A extends DType
   ? B extends DType
     ? A extends B
       ? A
-      : Rank[A] extends Before[Rank[B]]
+      : Rank[A] extends LowerRanks[Rank[B]]
         ? B
-        : Rank[B] extends Before[Rank[A]]
+        : Rank[B] extends LowerRanks[Rank[A]]
           ? A
           : 'float32'
     : never

@@ -1,6 +1,6 @@
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
-import { isUnderPressure, relieve } from '../memory/pressure.ts';
+import { collectUnderPressure, isUnderPressure } from '../memory/pressure.ts';
 import { shapeOf } from '../ops/record/expect-tensors.ts';
 import type { TypedArray } from '../spec/dtype.ts';
 import { sameShape } from '../spec/shape.ts';
@@ -14,7 +14,7 @@ export async function data(x: Tensor): Promise<TypedArray> {
   const { counter } = x.device.allocator;
   if (!isUnderPressure(counter)) return read;
   const values = await read;
-  await relieve(counter);
+  await collectUnderPressure(counter);
   return values;
 }
 

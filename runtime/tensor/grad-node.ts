@@ -32,7 +32,7 @@ export type TakeSum = (target: number) => Tensor | null;
 export type PassOutput = (index: number, gradient: Tensor) => Tensor;
 
 /** The gradients that a backward requests of a node. */
-export interface Wanted {
+export interface RequestedGradients {
   /** Whether the gradient of each target is requested. */
   readonly targets: readonly boolean[];
   /** The indices of the requested outputs. */
@@ -79,7 +79,7 @@ export abstract class GradNode {
     wanted: readonly boolean[],
     takeSum: TakeSum,
     passInner: PassOutput | null,
-    only: Wanted | null,
+    only: RequestedGradients | null,
   ): (Tensor | null)[];
 
   /**
@@ -91,7 +91,7 @@ export abstract class GradNode {
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
     takeSum: TakeSum,
-    only: Wanted | null,
+    only: RequestedGradients | null,
   ): Promise<readonly (Tensor | null)[] | null> | null;
 
   /** Outputs that other outputs of the same node depend on: their gradients are complete only inside `apply`. */
@@ -112,10 +112,13 @@ export abstract class GradNode {
    * method, gradients of any output reach every target. Called before any node runs; throws AutogradError if an earlier
    * backward has freed a value on the way.
    */
-  leadsTo?(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null;
+  leadsTo?(
+    outputs: ReadonlySet<number>,
+    wanted: RequestedGradients | null,
+  ): readonly boolean[] | null;
 
   /** Returns the outputs that lead to the requested targets. Without this method, each output leads to every target. */
-  leadingOutputs?(wanted: Wanted): ReadonlySet<number>;
+  leadingOutputs?(wanted: RequestedGradients): ReadonlySet<number>;
 
   /** Frees everything kept for backward. */
   protected abstract releaseSaved(): void;
@@ -179,7 +182,7 @@ export function hasHooks(targets: readonly Target[]): boolean {
 export function attach(tensor: Tensor, target: Target): Tensor {
   if (!target) return tensor;
   if ('leaf' in target) {
-    tensor.standFor(target.leaf);
+    tensor.representLeaf(target.leaf);
     return tensor;
   }
   target.node.retain();

@@ -191,7 +191,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
   }
 
   /** Makes this handle represent a leaf that requires a gradient and shares its value. */
-  standFor(leaf: Tensor): void {
+  representLeaf(leaf: Tensor): void {
     this.#leaf = leaf;
     this.#requiresGrad = true;
   }

@@ -6,8 +6,8 @@ import { formatShape } from '../spec/shape.ts';
 /** Parts of the log with separate listeners; `memory` and `copy` are computed from memory events. */
 export type TraceModule = 'op' | 'transform' | 'copy' | 'scope' | 'memory';
 
-type Written = Extract<TraceModule, 'op' | 'transform' | 'scope'>;
-export type TraceListener = (module: Written, line: string) => void;
+type LoggedModule = Extract<TraceModule, 'op' | 'transform' | 'scope'>;
+export type TraceListener = (module: LoggedModule, line: string) => void;
 
 /** An operand or result, named as in the program or in the op's record. */
 export interface Named {
@@ -45,7 +45,7 @@ class TraceStream {
     this.#emit('scope', `Erase variable ${name}`);
   }
 
-  #emit(module: Written, line: string): void {
+  #emit(module: LoggedModule, line: string): void {
     for (const listener of this.#listeners) listener(module, line);
   }
 }

@@ -16,7 +16,7 @@ export interface FunctionScope {
   get(name: string): unknown;
   /** Assigns the variable. Throws the errors of an assignment in the function. */
   set(name: string, value: unknown): void;
-  /** Returns true if nothing can assign the variable any more. */
+  /** Returns true if nothing can assign the variable from now on. */
   isConstant(name: string): boolean;
   /** The `this` that an arrow function captures, if it uses one. */
   readonly thisValue?: { readonly value: unknown } | undefined;

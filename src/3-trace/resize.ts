@@ -20,7 +20,7 @@ import { isSize } from './inputs/symbolic.ts';
 import type { TraceInput } from './inputs/trace-input.ts';
 import { namesElements } from './names-elements.ts';
 import { freedBelow, isDifferentiable } from './state/recorded-graph.ts';
-import { DoesNotFit, play, type TapeCall } from './state/tape.ts';
+import { play, type TapeCall, TapeMismatch } from './state/tape.ts';
 import type { TensorList } from './variables/tensor-list.ts';
 
 /** The parts of a trace that are needed to replay it for other sizes, without user objects. */
@@ -78,13 +78,13 @@ function anySize(guard: Guard, inputs: readonly TraceInput[], { dims }: Sizes): 
 }
 
 /** The environment that a trace reads when it is replayed for other sizes. */
-interface Found {
+interface ReplayEnvironment {
   readonly frames: readonly Frame[];
   readonly readerOf: (source: Source) => Reader;
   readonly layoutOf: (input: TraceInput) => Pick<Tensor, 'shape' | 'strides'>;
 }
 
-function inFrames(frames: readonly Frame[]): Found {
+function inFrames(frames: readonly Frame[]): ReplayEnvironment {
   return {
     frames,
     readerOf: compileReader,
@@ -97,7 +97,7 @@ function withSizes(
   frames: readonly Frame[],
   given: readonly number[],
   { sizes, result: { numbers, scalars } }: Recorded,
-): Found | null {
+): ReplayEnvironment | null {
   const keys = [...sizes.keys.values()];
   if (!keys.every(isSize)) return null;
   const known = new Map(keys.map((source, i) => [sourceKey(source), given[i]!]));
@@ -126,7 +126,7 @@ function withSizes(
   };
 }
 
-interface InputsNow {
+interface CurrentInputs {
   readonly inputs: readonly TraceInput[];
   /** The inputs that are the tensors of each array. */
   readonly members: ReadonlyMap<OuterTensors, readonly TraceInput[]>;
@@ -138,9 +138,9 @@ interface InputsNow {
  */
 function inputsNow(
   { inputs, lists }: Recorded,
-  readerOf: Found['readerOf'],
+  readerOf: ReplayEnvironment['readerOf'],
   frames: readonly Frame[],
-): InputsNow | null {
+): CurrentInputs | null {
   const alone = inputs.filter(({ list }) => !list);
   const all = [...alone];
   const members = new Map<OuterTensors, TraceInput[]>();
@@ -167,7 +167,10 @@ function gradModeOf({ guards }: TraceResult): boolean | undefined {
   return mode?.kind === 'gradMode' ? mode.enabled : undefined;
 }
 
-function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): TraceResult | null {
+function playAt(
+  { frames, readerOf, layoutOf }: ReplayEnvironment,
+  recorded: Recorded,
+): TraceResult | null {
   const { result, outputs, tape, sizes } = recorded;
   const now = inputsNow(recorded, readerOf, frames);
   if (!now) return null;
@@ -178,7 +181,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
     const there = found.get(tensor);
     if (there) return there;
     const held = inputs.find(({ source }) => source.kind === 'held' && source.value === tensor);
-    if (!held) throw new DoesNotFit();
+    if (!held) throw new TapeMismatch();
     return found.get(held.tensor)!;
   };
   const builder = new ProgramBuilder(capture, { replay: true });
@@ -217,7 +220,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
     );
   } catch (error) {
     // The trace takes another path for these sizes, perhaps to a user error, so they get their own trace.
-    if (error instanceof DoesNotFit || error instanceof TostaticError) return null;
+    if (error instanceof TapeMismatch || error instanceof TostaticError) return null;
     throw error;
   }
   const tensors = outputs.map((output) => found.get(output)!);

@@ -1,4 +1,4 @@
-import type { Arrival } from '../../runtime/program/program.ts';
+import type { GradientContribution } from '../../runtime/program/program.ts';
 import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
@@ -13,7 +13,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 export function arrivalsAt(
   leaves: readonly Tensor[],
   outputs: readonly (Tensor | null)[],
-): readonly Arrival[] {
+): readonly GradientContribution[] {
   const found = allArrivals(leaves, outputs);
   const isInOrder = found.every(({ target }, i) => i === 0 || found[i - 1]!.target < target);
   return isInOrder ? [] : found;
@@ -23,13 +23,13 @@ export function arrivalsAt(
 export function allArrivals(
   leaves: readonly Tensor[],
   outputs: readonly (Tensor | null)[],
-): readonly Arrival[] {
+): readonly GradientContribution[] {
   const numbers = new Map<Tensor, number>();
   leaves.forEach((leaf, i) => {
     if (leaf.requiresGrad && !numbers.has(leaf)) numbers.set(leaf, i);
   });
   const { nodes, from } = nodesBehind(outputs);
-  const found: Arrival[] = [];
+  const found: GradientContribution[] = [];
   /** For each leaf, the outputs that lead to later contributions. */
   const later = new Map<number, bigint>();
   for (const node of nodes) {

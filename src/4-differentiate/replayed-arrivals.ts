@@ -1,5 +1,5 @@
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
-import type { Arrival } from '../../runtime/program/program.ts';
+import type { GradientContribution } from '../../runtime/program/program.ts';
 import { allArrivals } from './arrivals.ts';
 import { differentiateRegion } from './differentiate.ts';
 import type { Differentiated } from './differentiate-again.ts';
@@ -11,7 +11,7 @@ export function replayedArrivals({
   needsGrad,
   differentiable,
   leafOutputs,
-}: Differentiated): readonly Arrival[] {
+}: Differentiated): readonly GradientContribution[] {
   const builder = replayBuilder();
   return withInterceptor(builder, () => {
     const { tensors, leaves } = replay(forward, needsGrad, builder, differentiateRegion);

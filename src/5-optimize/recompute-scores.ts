@@ -11,7 +11,7 @@ import { tiledForm } from './fuse/tile-attention.ts';
 import { ForwardFacts } from './recompute/forward-facts.ts';
 import { forwardOfStep } from './recompute/forward-of-step.ts';
 import { recomputeInBackward } from './recompute/recompute-in-backward.ts';
-import { isNoSlower, type RoughTimes, roughTimes } from './slices/rough-time.ts';
+import { type EstimatedTimes, isNoSlower, roughTimes } from './slices/rough-time.ts';
 import type { Fusion } from './unless-larger.ts';
 import { whileNotLarger } from './while-not-larger.ts';
 
@@ -44,7 +44,7 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
   const isByTiles = program.values.some(({ device }) => device.mostTileColumns > 0);
   if (isByTiles && !isAllowed) return given;
   const form = tiledAndFused();
-  const timesOf = ({ program, alsoRead }: Staged): RoughTimes =>
+  const timesOf = ({ program, alsoRead }: Staged): EstimatedTimes =>
     roughTimes(form(program, new Set([...alsoRead, ...program.outputs])));
   const timesBefore = once(() => timesOf(given));
   return yield* whileNotLarger(given, context, candidates, rewritten, {

@@ -5,7 +5,12 @@ import { Decisions, decided } from '../../runtime/run-program/control/decisions.
 import { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import type { Scope } from '../../runtime/run-program/scope/scope.ts';
-import type { PassOutput, TakeSum, Target, Wanted } from '../../runtime/tensor/grad-node.ts';
+import type {
+  PassOutput,
+  RequestedGradients,
+  TakeSum,
+  Target,
+} from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { CheckCounter } from './check-counter.ts';
 import { checkError } from './check-error.ts';
@@ -96,7 +101,7 @@ class CheckedSubgraph extends Subgraph {
   }
 
   /** Returns the outputs; the reference's outputs if they differ. */
-  #checkRun(scenario: Scenario, { inputs, outputs, failure }: Ran): Tensor[] {
+  #checkRun(scenario: Scenario, { inputs, outputs, failure }: FinishedRun): Tensor[] {
     const release = scenario.retain();
     const error = runIsolated(() => {
       const shown = failure === null ? scenario.shown(inputs, outputs) : [];
@@ -211,7 +216,7 @@ class CheckedSubgraph extends Subgraph {
 }
 
 /** A finished run, with its operands and results. */
-interface Ran {
+interface FinishedRun {
   readonly inputs: readonly Tensor[];
   readonly outputs: Tensor[];
   readonly failure: unknown;
@@ -239,7 +244,7 @@ class CheckedNode extends RunProgramNode {
     wanted: readonly boolean[],
     takeSum: TakeSum,
     passInner: PassOutput | null,
-    only: Wanted | null,
+    only: RequestedGradients | null,
   ): (Tensor | null)[] {
     const { check } = this;
     // Gradients of intermediate values of forward are identified by ids that are valid for one plan only.

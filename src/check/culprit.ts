@@ -159,7 +159,7 @@ export function variantOf(source: CompiledFrom, count: number): Subgraph {
 }
 
 /** A suspect that makes a difference when it is enabled after the earlier ones, and its index. */
-interface Found {
+interface FoundSuspect {
   readonly suspect: Suspect;
   readonly index: number;
 }
@@ -173,7 +173,7 @@ export function* findCulprit(
   scenario: Scenario,
   call: BackwardCall | null,
   expected: Outcome,
-): Reading<Found | null> {
+): Reading<FoundSuspect | null> {
   const suspects = suspectsOf(source);
   let [same, different] = [0, suspects.length];
   if (!(yield* differs(source, different, scenario, call, expected))) return null;

@@ -19,7 +19,7 @@ interface FoundValue {
   readonly at: UserPosition | undefined;
 }
 
-interface Seen extends FoundValue {
+interface TrackedTensor extends FoundValue {
   readonly tensor: Tensor;
 }
 
@@ -28,7 +28,7 @@ const mostBytes = 512 * 2 ** 20;
 
 /** Copies every value of a run, by its id and the control ops around it. */
 class Recorder implements Watcher {
-  readonly values = new Map<string, Seen>();
+  readonly values = new Map<string, TrackedTensor>();
   #bytes = 0;
   readonly #path: string[] = [];
   /** How often each value was computed: once per iteration of a loop. */

@@ -8,10 +8,10 @@ import { copy } from '../../runtime/ops/core/copy.ts';
 import { copy_ } from '../../runtime/ops/in-place/in-place.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 
-type Given = Tensor | null | undefined;
+type OptionalTensor = Tensor | null | undefined;
 
 /** One tensor of an image, with the copy of its memory; null for a handle without data. */
-interface Shown {
+interface TensorImage {
   readonly meta: TensorMeta;
   readonly copied: Holder | null;
 }
@@ -21,10 +21,10 @@ interface Shown {
  * Any number of fresh tensors with the same layouts can be created from it.
  */
 export class Images {
-  readonly #shown: readonly (Shown | null)[];
+  readonly #shown: readonly (TensorImage | null)[];
   readonly #memories: Copies;
 
-  constructor(tensors: readonly Given[]) {
+  constructor(tensors: readonly OptionalTensor[]) {
     this.#memories = new Copies();
     this.#shown = Array.from(tensors, (tensor) => {
       if (!tensor) return null;
@@ -50,7 +50,7 @@ export class Images {
   }
 
   /** Copies the snapshot's memory back into the tensors it was taken of. */
-  writeTo(tensors: readonly Given[]): void {
+  writeTo(tensors: readonly OptionalTensor[]): void {
     this.#shown.forEach((shown, i) => {
       const holder = tensors[i]?.holder;
       if (!shown?.copied || !holder) return;

@@ -3,7 +3,7 @@ import { notingCalls, repeatingCalls } from '../../runtime/run-program/control/c
 import { droppingLines } from '../../runtime/run-program/control/lines.ts';
 import type { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
-import { attach, targetOf, type Wanted } from '../../runtime/tensor/grad-node.ts';
+import { attach, type RequestedGradients, targetOf } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { Images } from './images.ts';
 import { type NamedTensor, type Outcome, outcomeOf } from './outcome.ts';
@@ -129,7 +129,7 @@ export class BackwardCall {
   readonly #given: Images;
   readonly #missing: readonly (null | undefined)[];
   readonly #wanted: readonly boolean[];
-  readonly #only: Wanted | null;
+  readonly #only: RequestedGradients | null;
   /** Contributions that other nodes made earlier, by target. */
   readonly #sums = new Map<number, Images>();
   /** The gradients that hooks returned for intermediate outputs. */
@@ -146,7 +146,7 @@ export class BackwardCall {
     given: readonly Gradient[],
     wanted: readonly boolean[],
     watches: boolean,
-    only: Wanted | null,
+    only: RequestedGradients | null,
   ) {
     this.#given = new Images(given);
     this.#missing = Array.from(given, (gradient) => (gradient === undefined ? undefined : null));

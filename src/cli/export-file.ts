@@ -44,7 +44,7 @@ export async function exportFile(file: string, options: Options): Promise<void> 
   if (unchecked > 0) console.log(`${unchecked} checks of the function are not made there`);
 }
 
-interface Written {
+interface WrittenModuleInfo {
   readonly main: string;
   readonly inputs: readonly object[];
   readonly outputs: readonly object[];
@@ -78,7 +78,11 @@ function writeBeside(stem: string, sidecar: object, state: Uint8Array): void {
   writeOutput(`${stem}.safetensors`, state);
 }
 
-async function exportToStableHLO(file: string, stem: string, options: Options): Promise<Written> {
+async function exportToStableHLO(
+  file: string,
+  stem: string,
+  options: Options,
+): Promise<WrittenModuleInfo> {
   const { text, sidecar, state } = await exportStableHLO(file, {
     ...chosen(options),
     ...(options.maxIterations !== undefined && { maxIterations: Number(options.maxIterations) }),
@@ -88,7 +92,11 @@ async function exportToStableHLO(file: string, stem: string, options: Options): 
   return { ...sidecar, main: `${stem}.mlir` };
 }
 
-async function exportToOnnx(file: string, stem: string, options: Options): Promise<Written> {
+async function exportToOnnx(
+  file: string,
+  stem: string,
+  options: Options,
+): Promise<WrittenModuleInfo> {
   const external = `${stem}.onnx.data`;
   const { model, data, sidecar, state } = await exportOnnx(file, {
     ...chosen(options),

@@ -3,8 +3,8 @@ import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import { compactedInputs, compactViews } from '../5-optimize/compact-views.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
-import { viewsOfLarger } from './beside-no-budget.ts';
 import { keepsLess } from './compare-stages.ts';
+import { viewsOfLarger } from './compare-with-unbudgeted.ts';
 import { Compilation } from './compilation.ts';
 
 /**

@@ -4,12 +4,16 @@ import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
 import { isBetter, isFree, isLeaner } from './compare-stages.ts';
 import { type Candidate, type Compilation, onlyPlan, type PlanBy } from './compilation.ts';
-import { rivalOf } from './rival.ts';
+import { incumbentOf } from './incumbent.ts';
 
-type SavingLess = PassName & keyof MemoryOptions;
+type SmallerSavedPass = PassName & keyof MemoryOptions;
 
 /** Passes that save smaller values instead of larger ones, each controlled by the memory option of the same name. */
-const savingLess: readonly SavingLess[] = ['savedMasks', 'savedDtype', 'recomputeScores'];
+const smallerSavedPasses: readonly SmallerSavedPass[] = [
+  'savedMasks',
+  'savedDtype',
+  'recomputeScores',
+];
 
 /** Plans with bit masks if these need fewer bytes than byte masks: packing and unpacking take extra memory. */
 export function* choosingSaved(compilation: Compilation, plan: PlanBy): Steps<SubgraphStages> {
@@ -32,32 +36,32 @@ export function* choosingSaved(compilation: Compilation, plan: PlanBy): Steps<Su
 function* choosingSmaller(compilation: Compilation, plan: PlanBy): Steps<SubgraphStages> {
   const { choices } = compilation;
   const whole = () => onlyPlan(plan(compilation));
-  const without = (names: readonly SavingLess[], known?: SubgraphStages) => {
+  const without = (names: readonly SmallerSavedPass[], known?: SubgraphStages) => {
     const off = Object.fromEntries(
       names.map((name) => [name, name === 'savedDtype' ? null : false]),
     );
-    return plan(compilation.with(off, known && rivalOf(known)));
+    return plan(compilation.with(off, known && incumbentOf(known)));
   };
   const known = choices.of('saved', (choice) =>
-    choice.items().map((name) => name.oneOf(savingLess)),
+    choice.items().map((name) => name.oneOf(smallerSavedPasses)),
   );
   if (known) return yield* known.length === 0 ? whole() : onlyPlan(without(known));
   const all = yield* compilation.candidate(whole);
-  const take = (names: readonly SavingLess[], { made, take }: Candidate<SubgraphStages>) => {
+  const take = (names: readonly SmallerSavedPass[], { made, take }: Candidate<SubgraphStages>) => {
     choices.note('saved', names);
     take();
     return made;
   };
-  const applied = savingLess.filter((name) => all.made.passes[name]?.applied);
+  const applied = smallerSavedPasses.filter((name) => all.made.passes[name]?.applied);
   if (applied.length === 0) return take([], all);
   // If the plan recomputes nothing, disabling the passes can't improve it.
   if (isFree(all.made)) return take([], all);
-  let off: readonly SavingLess[] = [];
+  let off: readonly SmallerSavedPass[] = [];
   let best = all;
   const alone = applied.length > 1 ? applied : [];
   const kept = [null, ...alone];
   for (const name of kept) {
-    const others = savingLess.filter((other) => other !== name);
+    const others = smallerSavedPasses.filter((other) => other !== name);
     const { made } = best;
     const other = yield* compilation.candidateBelow(() => without(others, made));
     if (!other) continue;

@@ -3,7 +3,7 @@ import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
 import { isFree } from './compare-stages.ts';
 import { type Compilation, onlyPlan, type PlanBy } from './compilation.ts';
-import { equalRivalOf, type Rival } from './rival.ts';
+import { equalIncumbentOf, type Incumbent } from './incumbent.ts';
 import { isCheaper } from './within-budget.ts';
 
 /**
@@ -15,7 +15,8 @@ export function* choosingSlices(
   plan: PlanBy,
 ): Steps<SubgraphStages | null> {
   const { memory, choices } = compilation;
-  const withoutSlices = (rival?: Rival) => plan(compilation.with({ slices: false }, rival));
+  const withoutSlices = (incumbent?: Incumbent) =>
+    plan(compilation.with({ slices: false }, incumbent));
   if (!memory.slices || memory.budget === null) return yield* plan(compilation);
   const known = choices.of('sliced', (choice) => ({
     isSliced: choice.get('isSliced').boolean(),
@@ -29,8 +30,8 @@ export function* choosingSlices(
   const sliced = yield* compilation.candidateBelow(() => plan(compilation));
   let best = sliced;
   if (compilation.passes.slices?.applied && !(sliced && isFree(sliced.made))) {
-    const rival = sliced ? equalRivalOf(sliced.made) : undefined;
-    const unsliced = yield* compilation.candidateBelow(() => withoutSlices(rival));
+    const incumbent = sliced ? equalIncumbentOf(sliced.made) : undefined;
+    const unsliced = yield* compilation.candidateBelow(() => withoutSlices(incumbent));
     if (unsliced && !(sliced && isCheaper(sliced.made, unsliced.made))) {
       best = { made: comparedWith(unsliced.made, sliced?.made), take: unsliced.take };
     }

@@ -16,7 +16,7 @@ import {
 } from '../programs/pass-record.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
-import { harder, type Rival } from './rival.ts';
+import { harderIncumbent, type Incumbent } from './incumbent.ts';
 
 /** Options for compiling a traced program. */
 export interface CompileOptions {
@@ -38,7 +38,7 @@ export interface CompileOptions {
    */
   readonly rate?: number;
   /** Another candidate: plans that can't beat it are not made. */
-  readonly rival?: Rival;
+  readonly incumbent?: Incumbent;
   /** The choices of earlier searches. Without a store, every search runs. */
   readonly cache?: ChoiceStore;
   /** The backend that runs the programs; by default the kernels of their device. */
@@ -109,9 +109,9 @@ export class Compilation {
   }
 
   /** Returns a compilation of a candidate with other memory options, which has to beat `other` as well. */
-  with(memory: Partial<MemoryOptions>, other?: Rival): Compilation {
-    const rival = harder(this.options.rival, other);
-    const own = { ...this.options, ...(rival && { rival }) };
+  with(memory: Partial<MemoryOptions>, other?: Incumbent): Compilation {
+    const incumbent = harderIncumbent(this.options.incumbent, other);
+    const own = { ...this.options, ...(incumbent && { incumbent }) };
     const options = { ...own, memory: { ...this.memory, ...memory } };
     return new Compilation(options, this.choices, this.#shared);
   }
@@ -191,7 +191,7 @@ export class Compilation {
     const { isFirst, choices } = this;
     const record = ({ pass, applied, ...rest }: PassRun) => {
       this.#counted.push({ pass, applied });
-      passObservers.tell({ pass, applied, ...rest, isFirst });
+      passObservers.notify({ pass, applied, ...rest, isFirst });
     };
     const settings = { without, verify, record };
     // Fused ops depend on the order: another plan can't reuse them.

@@ -20,7 +20,7 @@ import type {
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type {
-  Arrival,
+  GradientContribution,
   Program,
   ProgramOp,
   ValueId,
@@ -45,7 +45,7 @@ import { Choices } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { Compilation, type CompileOptions } from './compilation.ts';
 import { copiesOfEqual } from './copies-of-equal.ts';
-import { besideMasks, type KeptMasks, keptMasks, readingMasks } from './kept-masks.ts';
+import { type KeptMasks, keptMasks, readingMasks, shiftBackwardIds } from './kept-masks.ts';
 import { onlyOn } from './only-on-path.ts';
 
 /** The number of paths whose arrivals are cached. */
@@ -126,7 +126,7 @@ export function withHigherOrderGradients(
       compile(program, { needsGrad, differentiable }, own).planned,
   };
   const makingOn = (path: TakenPath | null) => (path ? onlyOn(making, stages, path) : making);
-  const arrivals = new RecentlyUsed<string, readonly Arrival[]>(mostPaths);
+  const arrivals = new RecentlyUsed<string, readonly GradientContribution[]>(mostPaths);
   const again: HigherOrderGradients = {
     at: (request) => gradientProgram(makingOn(request.path), request),
     eagerRefusal: ({ path, changed, ...refused }) => {
@@ -182,7 +182,7 @@ function simplified(program: Program, options: CompileOptions): Program {
 function gradientProgram(making: Making, request: GradientRequest): GradientProgram {
   const { masks } = making;
   const found = differentiateAgain(making, request);
-  const joint = besideMasks(found, making.forward.values.length, masks);
+  const joint = shiftBackwardIds(found, making.forward.values.length, masks);
   const { forwardOps, given, gradInputs, flows } = joint;
   const program = readingMasks(making.simplified(joint.program), forwardOps, masks);
   const ops = eliminateDeadCode(program.ops.slice(forwardOps), program.outputs);

@@ -50,7 +50,7 @@ export function keptMasks(
  * Returns the joint program with the ids of its backward part moved after those of the planned program, which frees the
  * ids of masks and other added values. The first `forwardValues` values keep their ids.
  */
-export function besideMasks(
+export function shiftBackwardIds(
   joint: RecordedJoint,
   forwardValues: number,
   { values, addsValues }: KeptMasks,

@@ -3,7 +3,7 @@ import type { Field } from '../../runtime/save/file/field.ts';
 import { fusedValues } from '../5-optimize/fuse/fused-form.ts';
 import { Candidates } from '../5-optimize/recompute/candidates.ts';
 import { cheapestKept } from '../5-optimize/recompute/cheapest-kept.ts';
-import type { Candidate, Cost, How } from '../5-optimize/recompute/choice.ts';
+import type { Candidate, Cost, RecomputeSelection } from '../5-optimize/recompute/choice.ts';
 import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
 import { type MemoryUses, never } from '../5-optimize/recompute/memory-uses.ts';
 import { readPolicy } from '../5-optimize/recompute/pressure.ts';
@@ -31,7 +31,7 @@ interface Planning {
 }
 
 /** The parts of a compilation that a search uses. */
-type Noted = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
+type CandidateCompiler = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
 
 /**
  * By program size: the share of the budget by which plans may need less than the cheap measure, since ops are fused;
@@ -84,7 +84,7 @@ export function withinBudget(
   facts: ForwardFacts,
   budget: number,
   planning: Planning,
-  compilation: Noted,
+  compilation: CandidateCompiler,
 ): SubgraphStages | null {
   const { choices } = compilation;
   const { plan, usesOf } = planning;
@@ -105,7 +105,7 @@ export function withinBudget(
   found.take();
   return found.best;
 
-  function recomputedBy(how: How): Recomputed {
+  function recomputedBy(how: RecomputeSelection): Recomputed {
     if (!('stays' in how)) {
       const { isFused } = measureOf(facts.program, planning.costOf);
       return recomputeEvicted(usesOf(isFused), how);
@@ -124,17 +124,18 @@ export function withinBudget(
 }
 
 /**
- * Returns the share of forward's arithmetic that a rival within the budget recomputes: this plan has to recompute less.
+ * Returns the share of forward's arithmetic that an incumbent within the budget recomputes: this plan has to recompute
+ * less.
  */
-function shareToBeat({ options: { rival } }: Noted): number | undefined {
-  return rival?.kind === 'fitting' ? rival.share : undefined;
+function shareToBeat({ options: { incumbent } }: CandidateCompiler): number | undefined {
+  return incumbent?.kind === 'fitting' ? incumbent.share : undefined;
 }
 
 interface Chosen {
   /** Bytes of the program if it recomputes nothing. */
   readonly bytesBefore: LateBytes;
   /** Null if nothing is recomputed. */
-  readonly how: How | null;
+  readonly how: RecomputeSelection | null;
 }
 
 function readChosen(choice: Field, { values }: Program): Chosen {
@@ -152,7 +153,7 @@ function withoutRecompute(stages: SubgraphStages, budget: number) {
   return { ...stages, recompute };
 }
 
-interface Searched {
+interface BudgetSearch {
   readonly best: SubgraphStages;
   readonly chosen: Chosen;
   readonly take: () => void;
@@ -160,15 +161,16 @@ interface Searched {
 
 /**
  * Returns the first candidate, by increasing arithmetic, whose plan fits. All candidates of a budget are candidates of
- * a larger one, in the same order: more bytes never cost more arithmetic. Null if no plan that fits beats the rival.
+ * a larger one, in the same order: more bytes never cost more arithmetic. Null if no plan that fits beats the
+ * incumbent.
  */
 function searched(
   facts: ForwardFacts,
   bound: WorkBound,
   budget: number,
   planning: Planning,
-  compilation: Noted,
-): Searched | null {
+  compilation: CandidateCompiler,
+): BudgetSearch | null {
   const { costOf, slack, isFused } = measureOf(facts.program, planning.costOf);
   function* steps(program: Program): Steps<SubgraphStages> {
     yield;
@@ -177,20 +179,20 @@ function searched(
   const plan = (program: Program) => finish(compilation.candidate(() => steps(program)));
   const { program } = facts;
   const all = Math.max(1, facts.forwardWork);
-  const { rival } = compilation.options;
+  const { incumbent } = compilation.options;
   const below = shareToBeat(compilation);
   const beside = costOf({ ...program, ops: [] });
   const measured = budget * (1 + slack) + beside;
   const whole = once(() => plan(program));
   const bytesBefore = once(() => peakBytes(whole().made));
-  // Planning without recomputing takes seconds for large programs: with a rival or no slack, it is done only if that
-  // may fit.
+  // Planning without recomputing takes seconds for large programs: with an incumbent or no slack, it is done only if
+  // that may fit.
   const isFirst = below === undefined && slack > 0;
   if (isFirst || costOf(program) <= measured) {
-    const unchanged = wholeAsFound();
+    const unchanged = withoutRecomputation();
     if (unchanged.best.recompute!.bytes <= budget) return unchanged;
   }
-  let least = null as Searched | null;
+  let least = null as BudgetSearch | null;
   const isPlanned = new Set<Candidate>();
   const tried: Recomputed[] = [];
   const most = (below ?? never) * all;
@@ -207,7 +209,7 @@ function searched(
   refineFloor();
   // No plan with so few bytes recomputes nothing, so the plan without recomputing need not be made.
   if (least && leastWork(least.best.recompute!.bytes) > 0) return least;
-  const unchanged = wholeAsFound();
+  const unchanged = withoutRecomputation();
   return least && cheaper(unchanged.best, least.best) !== unchanged.best ? least : unchanged;
 
   /** Returns a lower bound of the arithmetic that any plan within these bytes repeats; above 0 if one is found. */
@@ -215,20 +217,22 @@ function searched(
     return bound.least(bytes + planning.donatedBytes, Number.MIN_VALUE);
   }
 
-  function wholeAsFound(): Searched {
+  function withoutRecomputation(): BudgetSearch {
     const { made, take } = whole();
     return { best: withoutRecompute(made, budget), chosen: chosen(null), take };
   }
 
-  function chosen(how: How | null): Chosen {
+  function chosen(how: RecomputeSelection | null): Chosen {
     return { bytesBefore: new LateBytes(bytesBefore), how };
   }
 
-  /** Looks for a smaller plan, and for one as small with less arithmetic, unless the smallest loses to the rival. */
+  /**
+   * Looks for a smaller plan, and for one as small with less arithmetic, unless the smallest loses to the incumbent.
+   */
   function refineFloor(): void {
     if (!least) return;
     const found = least.best.recompute!;
-    if (rival?.kind === 'exceeding' && found.bytes > rival.bytes) return;
+    if (incumbent?.kind === 'exceeding' && found.bytes > incumbent.bytes) return;
     if (isRough(slack)) lowerFloor(found.bytes);
     const floor = least.best.recompute!;
     let refined = 0;
@@ -250,7 +254,7 @@ function searched(
   }
 
   /** Returns the plan of a candidate, if it fits. Candidates that write the same program are planned once. */
-  function planFor(candidate: Candidate): Searched | null {
+  function planFor(candidate: Candidate): BudgetSearch | null {
     isPlanned.add(candidate);
     const recomputed = candidate.make();
     if (tried.some((each) => isSame(each, recomputed))) return null;

@@ -17,11 +17,11 @@ import { Suspended } from '../vm/frames/suspended.ts';
 import type { Entry, EntryOutcome } from './entry.ts';
 import { type FrameCompiler, isEntry } from './frame-compiler.ts';
 import { HostStretches } from './host-stretches.ts';
-import { inTurn } from './in-turn.ts';
 import { finishNatively, stepNatively, stepTo } from './native.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume-point.ts';
 import { oneMemory, refusedBecause, runAwaited, runOrFail } from './run-entry.ts';
+import { runSerially } from './run-serially.ts';
 import type { StepBudget } from './step-budget.ts';
 
 /** After this many traces without a graph, the function runs as ordinary JavaScript. */
@@ -41,14 +41,14 @@ interface Break {
 }
 
 /** Native execution has reached another instruction. */
-interface Moved {
+interface NativeProgress {
   readonly kind: 'moved';
   readonly entry: undefined;
   readonly frames: Frame[];
 }
 
 /** How a walk ended: with the call's result, or at an instruction. */
-type WalkOutcome = { readonly kind: 'return'; readonly value: unknown } | Break | Moved;
+type WalkOutcome = { readonly kind: 'return'; readonly value: unknown } | Break | NativeProgress;
 
 /** For each point, how often one call has reached it with a small segment. */
 export type Fragments = Map<ResumePoint, number>;
@@ -129,7 +129,7 @@ export class EntryDispatcher {
 
   /** Walks with an asynchronous backend, after the graphs of earlier calls. */
   walkAsync(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Promise<WalkOutcome> {
-    return inTurn(async () => {
+    return runSerially(async () => {
       const entry = this.#knownAt(point, frames) ?? this.#newAt(point, frames, owned);
       if (entry === 'passed') return { kind: 'moved', entry: undefined, frames };
       if (!entry || entry.runsEagerly || entry.part.tooSmall)
@@ -217,7 +217,11 @@ export class EntryDispatcher {
   }
 
   /** Returns the point at which the walk continues. */
-  pointAfter(point: ResumePoint, { entry }: Break | Moved, frames: readonly Frame[]): ResumePoint {
+  pointAfter(
+    point: ResumePoint,
+    { entry }: Break | NativeProgress,
+    frames: readonly Frame[],
+  ): ResumePoint {
     return entry ? point.after(entry, frames, this.points) : this.points.at(frames);
   }
 
@@ -366,7 +370,7 @@ const onlyThrows = ({ result: { outcome } }: Entry): boolean =>
   outcome.kind === 'break' && outcome.onlyThrows === true;
 
 /** Whether execution reached a break after a small segment. */
-export function isFragment({ entry }: Break | Moved): boolean {
+export function isFragment({ entry }: Break | NativeProgress): boolean {
   const ops = entry?.subgraph ? entry.part.stages!.forward.ops.length : 0;
   return ops > 0 && ops < fragmentOps;
 }

@@ -306,7 +306,7 @@ export class Entry {
     const readers = this.#inputs;
     const inputs = new Array<Tensor>(readers.length);
     for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(frames) as Tensor;
-    if (this.subgraph?.confuses(inputs)) return undefined;
+    if (this.subgraph?.aliasesWritten(inputs)) return undefined;
     this.#call(frames, false);
     for (let i = 0; i < this.#numbers.length; i++) {
       this.#scalars[i] = Number(this.#numbers[i]!(frames));

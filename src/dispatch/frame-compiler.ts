@@ -33,10 +33,10 @@ import { OpSites } from '../traces/op-sites.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
+import { CurrentPlan, firstOptions, type ReadySubgraph } from './current-plan.ts';
 import { Entry } from './entry.ts';
 import { LengthsTraced } from './lengths-traced.ts';
 import { savedInputsOf } from './ownership/saved-views.ts';
-import { firstOptions, PlanInForce, type ReadySubgraph } from './plan-in-force.ts';
 import { readByGradients } from './read-by-gradients.ts';
 import type { Candidate, ResumePoint } from './resume-point.ts';
 import { SizedEntries, withOwnSizes } from './sized-entries.ts';
@@ -58,11 +58,11 @@ const openSizesLimit = 64;
 const volatileAfter = 4;
 
 /** Why a part is not compiled. */
-interface NoEntry {
+interface NotCompiled {
   readonly why: string;
 }
 
-export const isEntry = (found: Entry | NoEntry): found is Entry => found instanceof Entry;
+export const isEntry = (found: Entry | NotCompiled): found is Entry => found instanceof Entry;
 
 /** Phases 3 to 7: from a point in the code to the compiled entry there. */
 export class FrameCompiler {
@@ -113,7 +113,7 @@ export class FrameCompiler {
   }
 
   /** Traces and compiles an entry, and adds it to the point. */
-  translate(point: ResumePoint, frames: readonly Frame[]): Entry | NoEntry {
+  translate(point: ResumePoint, frames: readonly Frame[]): Entry | NotCompiled {
     try {
       const stored = this.#storedAt(point, frames);
       const known = stored && withCaptureSession(() => stored.find());
@@ -123,7 +123,7 @@ export class FrameCompiler {
         spans.around(spanOf('trace', frames), () =>
           this.#trace(point, frames, stored?.codeOf ?? this.#codeOf),
         );
-      const keep: Keep = (guards, of = result) =>
+      const keep: StoreEntry = (guards, of = result) =>
         this.#stats.addUnkept(stored?.keep({ ...of, places: result.places }, guards));
       return spans.around(spanOf('compile', frames), () =>
         this.#compile(point, frames, result, keep),
@@ -185,8 +185,8 @@ export class FrameCompiler {
     point: ResumePoint,
     frames: readonly Frame[],
     result: TraceResult,
-    keep: Keep,
-  ): Entry | NoEntry {
+    keep: StoreEntry,
+  ): Entry | NotCompiled {
     const sized = this.#sizedEntry(point, frames, result, keep);
     const own = sized ? result : withOwnSizes(result, frames);
     if (!sized) keep(own.guards);
@@ -211,7 +211,7 @@ export class FrameCompiler {
     point: ResumePoint,
     frames: readonly Frame[],
     traced: TraceResult,
-    keep: Keep,
+    keep: StoreEntry,
   ): Entry | undefined {
     const { resized } = traced;
     if (!resized) return undefined;
@@ -288,21 +288,21 @@ export class FrameCompiler {
     stages: SubgraphStages,
     options: CompileOptions,
     donated: readonly number[],
-  ): PlanInForce {
+  ): CurrentPlan {
     const ready = (made: SubgraphStages): ReadySubgraph => ({
       stages: made,
       subgraph: checkedSubgraph(made.planned, this.#checks),
       savedInputs: options.memory.compactViews ? savedInputsOf(made) : [],
     });
-    if (options.tier === 'final') return new PlanInForce(ready(stages), null);
+    if (options.tier === 'final') return new CurrentPlan(ready(stages), null);
     const final = { ...options, tier: 'final' } as const;
     const better = compileLater(result.program, result, final, donated);
-    return new PlanInForce(ready(stages), mapped(better, ready));
+    return new CurrentPlan(ready(stages), mapped(better, ready));
   }
 }
 
 /** Receives all guards of a trace, and the result for one set of sizes if it serves several. */
-type Keep = (guards: readonly Guard[], result?: TraceResult) => void;
+type StoreEntry = (guards: readonly Guard[], result?: TraceResult) => void;
 
 function* mapped<A, B>(steps: Steps<A>, map: (result: A) => B): Steps<B> {
   return map(yield* steps);

@@ -3,7 +3,7 @@ import { contentsOf } from '../traces/recipes.ts';
 import type { Make, Recipe, TraceResult } from '../traces/trace-result.ts';
 import { storedOutputs } from './materialize/apply-effects.ts';
 import { compileRecipe, type RecipeReader, type RunValues } from './materialize/materialize.ts';
-import type { Made } from './ownership/owned-tensors.ts';
+import type { CreatedObjects } from './ownership/owned-tensors.ts';
 
 /** Finds the objects that a run created and only the frames reference afterwards. */
 export class MadeByRun {
@@ -33,7 +33,7 @@ export class MadeByRun {
   }
 
   /** `captured`: values read before the effects. */
-  of(values: RunValues, captured: readonly unknown[]): Made {
+  of(values: RunValues, captured: readonly unknown[]): CreatedObjects {
     const { outputs, made } = values;
     return {
       own: outputs.filter((output, i) => !this.#stored.has(i) && isNew(output, values)),

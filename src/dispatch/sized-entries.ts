@@ -5,7 +5,7 @@ import { compileReader, type Reader, type SourceNames } from '../guards/source.t
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Entry, GuardedEntry } from './entry.ts';
-import { PassingSizes } from './passing-sizes.ts';
+import { RecurringSizes } from './recurring-sizes.ts';
 
 /**
  * The estimated bytes of JavaScript memory for the entries of one trace. The least recently used entry is evicted, and
@@ -36,14 +36,14 @@ export class SizedEntries {
   #lastEntry: Entry | null = null;
 
   /** Null if all sizes are compiled, since nothing may run eagerly. */
-  readonly #passing: PassingSizes<string | number> | null;
+  readonly #passing: RecurringSizes<string | number> | null;
   /** Whether the last call's sizes are not compiled although the trace may fit them: they have not recurred so far. */
   declines = false;
 
   readonly names: SourceNames;
 
   constructor(resized: Resized, names: SourceNames, compile: CompileSized, mayDecline: boolean) {
-    this.#passing = mayDecline ? new PassingSizes() : null;
+    this.#passing = mayDecline ? new RecurringSizes() : null;
     this.guards = new GuardSet(resized.guards);
     this.#resized = resized;
     this.names = names;

@@ -1,6 +1,6 @@
 import type { Device } from '../../runtime/device/device.ts';
 import { warn } from '../explain/warn-once.ts';
-import type { ReadySubgraph } from './plan-in-force.ts';
+import type { ReadySubgraph } from './current-plan.ts';
 
 /**
  * Exchange rates between bytes and arithmetic: from high, where nearly everything that backward reads is kept, to zero,
@@ -38,12 +38,12 @@ export interface BudgetMissed {
 const underWay = new Map<Device, StepBudget>();
 /** Errors of steps that missed their budget, to be thrown by the next call of their function. */
 const unthrown = new Set<Error>();
-let isLastStepTold = false;
+let reportsLastStep = false;
 
 /** The last step of a process has no next call: its miss is reported when the process exits. */
-function tellLastStep(): void {
-  if (isLastStepTold) return;
-  isLastStepTold = true;
+function reportLastStepAtExit(): void {
+  if (reportsLastStep) return;
+  reportsLastStep = true;
   globalThis.process?.once?.('exit', () => {
     for (const budget of underWay.values()) budget.end(true);
     for (const { message } of unthrown) warn(message);
@@ -114,7 +114,7 @@ export class StepBudget {
     const other = underWay.get(device);
     other?.end();
     underWay.set(device, this);
-    tellLastStep();
+    reportLastStepAtExit();
     this.#device = device;
     const { counter } = device.allocator;
     this.#start = counter.allocated;

@@ -7,8 +7,8 @@ import type { Subgraph } from '../../runtime/run-program/run-program.ts';
 import { sharedMemory, sharedWritten } from '../../runtime/tensor/shared-memory.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
+import type { CurrentPlan, ReadySubgraph } from './current-plan.ts';
 import type { CopiesViews, SavedInput } from './ownership/saved-views.ts';
-import type { PlanInForce, ReadySubgraph } from './plan-in-force.ts';
 import type { Recomputing } from './step-budget.ts';
 
 /** The facts that the plan of a subgraph may assume in one call. */
@@ -37,14 +37,14 @@ const variantLimit = 8;
 interface PlansAtRate {
   readonly rate: number | null;
   /** The plan for calls that donate nothing. */
-  readonly usual: PlanInForce;
+  readonly usual: CurrentPlan;
   /** Plans by the bit set of their donated inputs. */
-  readonly donating: Map<number, PlanInForce>;
-  readonly numbers: Map<PlanInForce, readonly number[]>;
+  readonly donating: Map<number, CurrentPlan>;
+  readonly numbers: Map<CurrentPlan, readonly number[]>;
   keptInputBytes: number | undefined;
 }
 
-function plansOf(rate: number | null, usual: PlanInForce): PlansAtRate {
+function plansOf(rate: number | null, usual: CurrentPlan): PlansAtRate {
   return { rate, usual, donating: new Map(), numbers: new Map(), keptInputBytes: undefined };
 }
 
@@ -63,7 +63,7 @@ function keptInputBytes({ forward, planned }: SubgraphStages, crossing: readonly
 /** The plans of one subgraph. Which inputs die in a call, and which share memory, is known only when it runs. */
 export class SubgraphVariants implements CopiesViews, Recomputing {
   /** The plan that donates nothing, without a rate. */
-  readonly #plain: PlanInForce;
+  readonly #plain: CurrentPlan;
   /** Its plans at the current rate. */
   #plans: PlansAtRate;
   /** The subgraph that ran last. */
@@ -72,11 +72,11 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   lastSavedInputs: readonly SavedInput[];
   /** Indices of the inputs that were donated to it. */
   lastDonated: readonly number[] = [];
-  readonly #compile: (choice: PlanChoice) => PlanInForce;
+  readonly #compile: (choice: PlanChoice) => CurrentPlan;
   /** Views to copy from now on, in order. */
   #compact: readonly ValueId[] = [];
-  #asTraced: PlanInForce | undefined;
-  #portable: PlanInForce | undefined;
+  #asTraced: CurrentPlan | undefined;
+  #portable: CurrentPlan | undefined;
   readonly #atRates = new Map<number | null, PlansAtRate>();
   /** Indices of the inputs that come from earlier subgraphs of a call. */
   readonly #crossing: readonly number[];
@@ -92,9 +92,9 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   readonly device: Device;
 
   constructor(
-    usual: PlanInForce,
+    usual: CurrentPlan,
     readByGradientsOf: (stages: SubgraphStages) => readonly number[],
-    compile: (choice: PlanChoice) => PlanInForce,
+    compile: (choice: PlanChoice) => CurrentPlan,
     crossing: readonly number[],
   ) {
     const { subgraph, savedInputs } = usual.ready;
@@ -193,7 +193,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     this.last = this.#plans.usual.ready.subgraph;
   }
 
-  #all(): PlanInForce[] {
+  #all(): CurrentPlan[] {
     const asTraced = this.#asTraced ? [this.#asTraced] : [];
     return [this.#plans.usual, ...this.#plans.donating.values(), ...asTraced];
   }
@@ -212,7 +212,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
    * Whether an input that gradients read shares memory with one that is written. Eager execution detects such writes by
    * memory versions, but a program treats its inputs as separate memories.
    */
-  confuses(inputs: readonly Tensor[]): boolean {
+  aliasesWritten(inputs: readonly Tensor[]): boolean {
     if (this.written.length === 0) return false;
     const { ready } = this.#plans.usual;
     if (this.#readOf(ready).length === 0 && !ready.stages.planned.backward) return false;
@@ -235,13 +235,13 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return numbers;
   }
 
-  #choose(inputs: readonly Tensor[], donated: number): PlanInForce {
+  #choose(inputs: readonly Tensor[], donated: number): CurrentPlan {
     if (this.written.length > 0 && sharedWritten(inputs, this.written) >= 0)
       return this.#tracedPlan();
     return donated === 0 ? this.#plans.usual : (this.#donatingOf(donated) ?? this.#plans.usual);
   }
 
-  #donatingOf(donated: number): PlanInForce | undefined {
+  #donatingOf(donated: number): CurrentPlan | undefined {
     const known = this.#plans.donating.get(donated);
     if (known || this.#plans.donating.size >= variantLimit) return known;
     const numbers = numbersIn(donated);
@@ -256,7 +256,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return made;
   }
 
-  #tracedPlan(): PlanInForce {
+  #tracedPlan(): CurrentPlan {
     this.#asTraced ??= this.#compile({ donated: none, asTraced: true, compact: [], rate: null });
     return this.#asTraced;
   }

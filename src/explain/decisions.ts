@@ -5,7 +5,7 @@ import type { CompiledPart } from '../programs/compiled-part.ts';
 import { type BreakRecord, breakReasons, isDecision } from '../traces/graph-break.ts';
 import type { LoopDecision } from '../traces/trace-result.ts';
 
-interface Became {
+interface ConstructOutcome {
   /** The construct in the user's code. */
   readonly site: string;
   readonly became: string;
@@ -39,7 +39,7 @@ export const becomes = {
     became: 'a graph break',
     why: 'the branches cannot be merged, or the value that is read cannot stay in the program',
   },
-} as const satisfies Record<string, Became>;
+} as const satisfies Record<string, ConstructOutcome>;
 
 /** Explains the result of each decision on a graph value, with one line per position. */
 export function explainDecisions(

@@ -24,7 +24,7 @@ export class FullGraphError extends CaptureError {
 
   constructor(name: string, record: BreakRecord, result: TraceResult) {
     const { explanation } = breakReasons[record.reason];
-    const { frames, window } = whereabouts(record, result);
+    const { frames, window } = breakLocation(record, result);
     super({
       what: `${name} is not one program: ${inSentence(explanation)}`,
       given: [record.detail, ...window].join('\n'),
@@ -58,7 +58,7 @@ export function expectOneProgram(name: string, result: TraceResult): void {
   }
   // Earlier effects happen first, and a user's `catch` or `finally` continues from there.
   if (afterEffects || mayBeCaught(result)) return;
-  const { frames, window } = whereabouts(record, result);
+  const { frames, window } = breakLocation(record, result);
   cause.message = [cause.message, ...window].join('\n');
   foldStack(cause, frames, `${cause.name}: ${cause.message}`);
   throw cause;
@@ -88,7 +88,7 @@ function withLongStack<T>(make: () => T): T {
   }
 }
 
-function whereabouts(
+function breakLocation(
   { at }: BreakRecord,
   { outcome, codes, sources }: TraceResult,
 ): { readonly frames: readonly UserPosition[]; readonly window: readonly string[] } {

@@ -38,7 +38,7 @@ provideScriptFiles((session, scriptId, internal) => {
     const isModule = scopes.some(({ description }) => description === 'Module');
     return { scriptId, url: file, text, isModule, startLine: 0, startColumn: 0 };
   } catch {
-    return undefined; // not readable any more
+    return undefined; // no longer readable
   }
 });
 

@@ -148,7 +148,7 @@ export class GpuArray extends EngineArray {
 }
 
 /** Bytes that only the engine can read. */
-interface Distant {
+interface EngineBytes {
   /** Copies them to the runtime's memory. */
   arrive(): Promise<void>;
 }
@@ -166,7 +166,7 @@ export class Arrays {
   onGpu = 0;
   waiting = 0;
   /** Allocations whose bytes are on a GPU. */
-  readonly distant = new Set<Distant>();
+  readonly distant = new Set<EngineBytes>();
 
   constructor(Tensor: TensorClass) {
     this.Tensor = Tensor;

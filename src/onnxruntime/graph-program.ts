@@ -27,12 +27,12 @@ interface GraphRun<Session> {
 }
 
 /** Bytes that have to be read back from a GPU. */
-interface Arrival {
+interface PendingReadback {
   readonly arrives: Promise<unknown>;
 }
 
 /** A request of a run: for the results of a graph, or to wait for an arrival. */
-type Request<Session> = GraphRun<Session> | Arrival;
+type Request<Session> = GraphRun<Session> | PendingReadback;
 
 type Requests<Session, Result> = Generator<Request<Session>, Result, OrtTensors>;
 

@@ -1,7 +1,7 @@
 import { heap } from '../../runtime/device/cpu/core/heap.ts';
 import type { Operand } from '../../runtime/device/device.ts';
-import { type Elsewhere, elsewhere, keepElsewhere } from '../../runtime/device/elsewhere.ts';
 import type { Holder } from '../../runtime/device/holder.ts';
+import { keepRemote, type RemoteBytes, remoteBytesOf } from '../../runtime/device/remote-bytes.ts';
 import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { DeviceError } from '../../runtime/errors/errors.ts';
 import { events } from '../../runtime/memory/events.ts';
@@ -18,7 +18,7 @@ import {
 import { type Numbers, readAt, storeAt, typedArray } from './elements.ts';
 
 /** The bytes of a holder in one of the engine's arrays, until something else reads or writes them. */
-class Resident implements Elsewhere {
+class Resident implements RemoteBytes {
   readonly array: HostArray;
   /** Whether the holder's memory has the same bytes. */
   readonly #isCopy: boolean;
@@ -43,7 +43,7 @@ function landBytes({ bytes }: HostArray, ptr: number): void {
 }
 
 /** The bytes of a holder in a buffer of the engine's GPU. */
-class GpuResident implements Elsewhere {
+class GpuResident implements RemoteBytes {
   readonly array: GpuArray;
   readonly #holder: Holder;
   readonly #arrays: Arrays;
@@ -70,7 +70,7 @@ class GpuResident implements Elsewhere {
   async arrive(): Promise<void> {
     await this.array.read(this.#arrays);
     // Reading the address stores the bytes there.
-    if (elsewhere(this.#holder) === this) void this.#holder.ptr;
+    if (remoteBytesOf(this.#holder) === this) void this.#holder.ptr;
   }
 
   async read(meta: TensorMeta, offset: number): Promise<TypedArray> {
@@ -95,7 +95,7 @@ function notHere(): DeviceError {
 
 /** Copies the bytes of an operand to its memory; null if they are not on a GPU. */
 export function arrivalOf({ holder }: Operand): Promise<void> | null {
-  const resident = holder && elsewhere(holder);
+  const resident = holder && remoteBytesOf(holder);
   return resident instanceof GpuResident ? resident.arrive() : null;
 }
 
@@ -125,7 +125,7 @@ export function feedOf(
 ): Feed {
   const holder = operand.holder!;
   const { offset } = operand;
-  const resident = elsewhere(holder);
+  const resident = remoteBytesOf(holder);
   if (resident instanceof Resident || resident instanceof GpuResident) {
     const { array } = resident;
     if (isWhole(operand, layout)) {
@@ -147,7 +147,7 @@ export function feedOf(
   const array = arrays.take(layout);
   readAt(buffer, address, layout, array.elements(layout));
   events.copy('cpu', 'onnxruntime', array.bytes.length);
-  if (isKept && isWhole(operand, layout)) keepElsewhere(holder, new Resident(array, true));
+  if (isKept && isWhole(operand, layout)) keepRemote(holder, new Resident(array, true));
   return { tensor: array.tensor(layout, arrays.Tensor), array };
 }
 
@@ -166,7 +166,7 @@ export function keepResult(
 ): void {
   const holder = operand.holder!;
   if (isWhole(operand, layout)) {
-    keepElsewhere(holder, residentOf(array, holder, arrays));
+    keepRemote(holder, residentOf(array, holder, arrays));
     return;
   }
   const own = array instanceof GpuArray ? array.arrived! : (array as HostArray);
@@ -175,7 +175,7 @@ export function keepResult(
   events.copy('onnxruntime', 'cpu', bytesOf(layout));
 }
 
-const residentOf = (array: EngineArray, holder: Holder, arrays: Arrays): Elsewhere =>
+const residentOf = (array: EngineArray, holder: Holder, arrays: Arrays): RemoteBytes =>
   array instanceof GpuArray
     ? new GpuResident(array, holder, arrays)
     : new Resident(array as HostArray, false);

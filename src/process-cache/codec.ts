@@ -12,15 +12,15 @@ export interface Codec<T> {
 }
 
 /** Thrown by `write` for something that a file can't contain; the trace is then not stored. */
-export class NotKept extends Error {}
+export class NotStorable extends Error {}
 
-export function notKept(why: string): never {
-  throw new NotKept(why);
+export function notStorable(why: string): never {
+  throw new NotStorable(why);
 }
 
 /** A kind that no file can contain. */
 export function never(why: string): Codec<never> {
-  return { write: () => notKept(why), read: (field) => field.fail('a kind that files hold') };
+  return { write: () => notStorable(why), read: (field) => field.fail('a kind that files hold') };
 }
 
 /** Writes the value unchanged. */
@@ -92,7 +92,7 @@ const isNothing = (field: Field): boolean => field.isMissing || field.isNull;
 
 /** Allows only this value. */
 export function always<T>(value: T, why: string): Codec<T> {
-  return { write: (given) => (given === value ? null : notKept(why)), read: () => value };
+  return { write: (given) => (given === value ? null : notStorable(why)), read: () => value };
 }
 
 /** Integers from 0 on. */

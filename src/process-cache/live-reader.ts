@@ -7,14 +7,14 @@ import type { SourceText } from '../vm/bytecode/code.ts';
 import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import { isObject } from '../vm/language/primordials.ts';
 import { brandOf } from './brand.ts';
+import type { CacheContext } from './cache-context.ts';
 import { printCode, printOwn } from './code-print.ts';
 import { languageScope } from './language-scope.ts';
 import { closureFor, type RequestedCode } from './requested-code.ts';
 import { anyValue, sourceItem } from './source-codec.ts';
-import type { Surroundings } from './surroundings.ts';
 
 /** Thrown if this process differs from the one that stored the trace: the entry is for other calls. */
-export class Unfit extends Error {}
+export class ProcessMismatch extends Error {}
 
 /** The objects of this process that a stored entry refers to. */
 export class LiveReader {
@@ -23,7 +23,7 @@ export class LiveReader {
   /** Reads attributes with these numbers. */
   attrs = attrReader(null);
   readonly frames: readonly Frame[];
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: CacheContext;
   readonly #texts: readonly Field[];
   readonly #sourceItems: readonly Field[];
   readonly #objectItems: readonly Field[];
@@ -32,7 +32,7 @@ export class LiveReader {
   readonly #reads = new PlainReads();
   readonly #files = new Set<SourceText>();
 
-  constructor(surroundings: Surroundings, lists: Field) {
+  constructor(surroundings: CacheContext, lists: Field) {
     this.frames = surroundings.frames;
     this.#surroundings = surroundings;
     this.#texts = lists.get('texts').items();
@@ -79,7 +79,7 @@ export class LiveReader {
     return this.#closureOf(this.object(of), request);
   }
 
-  /** Verifies that the objects read are at their locations. Throws Unfit. */
+  /** Verifies that the objects read are at their locations. Throws ProcessMismatch. */
   expectFacts(facts: Field): void {
     const places = new Map<object, number>();
     for (const item of facts.get('objects').items()) {
@@ -179,7 +179,7 @@ export class LiveReader {
 }
 
 export function unfit(why: string): never {
-  throw new Unfit(why);
+  throw new ProcessMismatch(why);
 }
 
 /** A location that can't be read has no value. */

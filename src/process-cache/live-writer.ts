@@ -10,14 +10,14 @@ import type { Code } from '../vm/bytecode/code.ts';
 import type { Closure, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import { isObject } from '../vm/language/primordials.ts';
 import { brandOf } from './brand.ts';
+import type { CacheContext } from './cache-context.ts';
 import { printCode, printOwn } from './code-print.ts';
-import { notKept } from './codec.ts';
+import { notStorable } from './codec.ts';
 import { type CodeRequest, closureFor, type RequestedCode } from './requested-code.ts';
 import { anyValue, sourceItem } from './source-codec.ts';
-import type { Surroundings } from './surroundings.ts';
 
 /** The surroundings of a trace to be written. */
-interface Traced extends Surroundings {
+interface Traced extends CacheContext {
   /** All locations that it read. */
   readonly places: readonly Source[];
   /** The functions whose code it requested. */
@@ -138,14 +138,14 @@ export class LiveWriter {
       id = this.#objects.push(null) - 1;
       this.#objectIds.set(object, id);
       this.#objects[id] = this.#describe(object, name);
-    } else if (this.#objects[id] === null) return notKept('it refers to objects in a cycle');
+    } else if (this.#objects[id] === null) return notStorable('it refers to objects in a cycle');
     return id;
   }
 
   /** The scope of a function whose code the trace requested. */
   scope(scope: Scope, name?: string): unknown {
     const owner = this.#owners.get(scope);
-    if (!owner) return notKept('it reads a variable around a function that is not known');
+    if (!owner) return notStorable('it reads a variable around a function that is not known');
     const [how, of] = owner;
     // This package doesn't shadow globals of the language.
     const isGlobal = name !== undefined && standardGlobals.has(name);
@@ -157,7 +157,7 @@ export class LiveWriter {
     for (const scope of this.#owners.keys()) {
       if (hasAccess(scope, name, access)) return this.scope(scope);
     }
-    return notKept('it reads a private field of a class that is not known');
+    return notStorable('it reads a private field of a class that is not known');
   }
 
   /** A function with this code and scope. */
@@ -175,7 +175,7 @@ export class LiveWriter {
     if (frame >= 0) return ['frame', frame];
     const { requested } = this.#traced;
     const found = requested.find(({ how, closure }) => how !== 'alone' && isIt(closure));
-    if (!found) return notKept('it refers to a function that captured code has made');
+    if (!found) return notStorable('it refers to a function that captured code has made');
     return [found.how, this.object(found.fn)];
   }
 
@@ -209,7 +209,7 @@ export class LiveWriter {
     }
     if (known !== undefined && (isOfPackage || !this.#requested.has(object))) return { known };
     const brand = brandOf(object, this.#traced.known);
-    if (brand === undefined) return notKept('it reads a Proxy');
+    if (brand === undefined) return notStorable('it reads a Proxy');
     const place = this.#placeOf.get(object);
     const found = place ? { at: this.source(place) } : this.#derived(object, name);
     if (typeof object !== 'function') return { ...found, brand };
@@ -218,7 +218,8 @@ export class LiveWriter {
 
   /** The code of a function that a trace may have inlined, and how it was requested. */
   #codeOf(fn: RequestedCode['fn']): unknown {
-    if (rulesOf(fn as never)) return notKept('it calls a function with gradient rules of its own');
+    if (rulesOf(fn as never))
+      return notStorable('it calls a function with gradient rules of its own');
     const { codeOf, digest } = this.#traced;
     const requested = this.#requested.get(fn)?.how;
     for (const how of requested ? [requested] : (['call', 'new'] as const)) {
@@ -226,7 +227,9 @@ export class LiveWriter {
       if (closure)
         return [how satisfies CodeRequest, this.text(printCode(closure.code, fn, digest))];
     }
-    return notKept(`it reads the function ${fn.name || 'without a name'}, whose code is not known`);
+    return notStorable(
+      `it reads the function ${fn.name || 'without a name'}, whose code is not known`,
+    );
   }
 
   *#followed(): Iterable<Closure> {
@@ -250,7 +253,7 @@ export class LiveWriter {
       const levels = levelsAbove(value, object);
       if (levels > 0) return { above: [this.object(value), levels] };
     }
-    return notKept(
+    return notStorable(
       object instanceof Tensor ? 'it holds a tensor' : 'it holds an object that no path leads to',
     );
   }

@@ -34,7 +34,7 @@ import {
   integer,
   integers,
   list,
-  notKept,
+  notStorable,
   oneOf,
   optional,
   pair,
@@ -82,7 +82,7 @@ const attrs: Codec<Attrs> = {
     const isForeign = (each: unknown) => isSymbolic(each) && each.table !== live.scalars;
     const values = Object.values(value);
     if (values.flat().some(isForeign))
-      return notKept('it computes with numbers of another program');
+      return notStorable('it computes with numbers of another program');
     return values.length === 0 ? null : encodeAttrs(value);
   },
   // `program` checks which attributes runs may compute, once it knows the ops.
@@ -95,8 +95,9 @@ const opNamed = (name: string): OpRecord | undefined => opTable.get(name) ?? own
 const op: Codec<OpRecord> = {
   write(value, live) {
     if (value.kernel.kind === 'control')
-      return notKept('its program has a branch, a loop or a check');
-    if (opNamed(value.name) !== value) return notKept(`it has an op of the user's, ${value.name}`);
+      return notStorable('its program has a branch, a loop or a check');
+    if (opNamed(value.name) !== value)
+      return notStorable(`it has an op of the user's, ${value.name}`);
     return live.text(value.name);
   },
   read: (field, live) => opNamed(live.text(field)) ?? field.fail('the name of an operator'),

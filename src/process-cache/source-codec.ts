@@ -8,7 +8,7 @@ import {
   type Codec,
   integer,
   never,
-  notKept,
+  notStorable,
   oneOf,
   optional,
   primitive,
@@ -35,7 +35,7 @@ const symbol: Codec<symbol> = {
   write(value) {
     const registered = Symbol.keyFor(value);
     if (registered !== undefined) return { registered };
-    return { symbol: wellKnown.get(value) ?? notKept('it uses a symbol of its own') };
+    return { symbol: wellKnown.get(value) ?? notStorable('it uses a symbol of its own') };
   },
   read(field) {
     if (field.has('registered')) return Symbol.for(field.get('registered').string());

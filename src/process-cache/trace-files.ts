@@ -10,9 +10,9 @@ import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { CacheFiles } from './cache-files.ts';
 import { type Digest, printCode } from './code-print.ts';
-import { NotKept } from './codec.ts';
+import { NotStorable } from './codec.ts';
 import { KnownObjects } from './known-objects.ts';
-import { LiveReader, Unfit } from './live-reader.ts';
+import { LiveReader, ProcessMismatch } from './live-reader.ts';
 import { LiveWriter } from './live-writer.ts';
 import { notingCode, type RequestedCode } from './requested-code.ts';
 import { trace } from './trace-codec.ts';
@@ -63,7 +63,7 @@ export class TraceFiles implements TraceStore {
           this.#add(name, { lists: writer.lists(), facts, trace: written });
           return undefined;
         } catch (error) {
-          if (error instanceof NotKept) return error.message;
+          if (error instanceof NotStorable) return error.message;
           throw error;
         }
       },
@@ -134,7 +134,7 @@ export class TraceFiles implements TraceStore {
       noteNumbers(now, history);
       return now;
     } catch (error) {
-      if (error instanceof Unfit) return undefined;
+      if (error instanceof ProcessMismatch) return undefined;
       if (error instanceof DataError) throw error;
       // Inconsistent data may fail with any error.
       throw badFile(entry.path, String(error), 'parts that fit together', error);

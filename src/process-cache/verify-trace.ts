@@ -40,7 +40,7 @@ export function verifyTrace(trace: KeptTrace, frames: readonly Frame[]): void {
   }
   const guarded = new Guarded(trace.guards);
   inputs.forEach((source, i) => {
-    expect(guarded.says(source, values[taken[i]!]!), 'guards of its inputs');
+    expect(guarded.guarantees(source, values[taken[i]!]!), 'guards of its inputs');
   });
 }
 
@@ -79,7 +79,7 @@ class Guarded {
     }
   }
 
-  says(source: Source, { dtype, shape, strides, device }: TensorMeta): boolean {
+  guarantees(source: Source, { dtype, shape, strides, device }: TensorMeta): boolean {
     const guard = this.#tensors.get(sourceKey(source));
     if (!guard) return this.#isInList(source);
     const isOf = (at: (tensor: Source, dim: number) => Source) => (size: number, dim: number) =>

@@ -58,7 +58,7 @@ class PassObservers {
     };
   }
 
-  tell(record: PassRecord): void {
+  notify(record: PassRecord): void {
     for (const listener of this.#listeners) listener(record);
   }
 }

@@ -120,7 +120,7 @@ export class ControlNode extends GradNode {
     to.forEach((i, k) => {
       results[i] = gradients[k]!;
       builder.noteOptional(gradients[k]!, existence[k] === 'maybe');
-      if (isOwn[k]) builder.noteOwn(gradients[k]!);
+      if (isOwn[k]) builder.noteUnaliased(gradients[k]!);
     });
     return results;
   }

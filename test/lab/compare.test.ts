@@ -11,7 +11,7 @@ import { ones, type Tensor, tensor } from '../../src/index.ts';
 import { budgetsBetween, captionOf, curveOf } from '../../src/lab/compare/curve.ts';
 import { measureVariant, type VariantResult } from '../../src/lab/compare/measure.ts';
 import { renderComparison } from '../../src/lab/compare/page.ts';
-import { printTable, problemsOf, waysTable } from '../../src/lab/compare/tables.ts';
+import { printTable, problemsOf, variantsTable } from '../../src/lab/compare/tables.ts';
 import { ablations, settingVariant, variants } from '../../src/lab/compare/variants.ts';
 import type { Workload } from '../../src/lab/compare/workload.ts';
 import { asShipped } from '../package/as-shipped.ts';
@@ -143,7 +143,7 @@ describe('lab/compare', () => {
     expect(html).toContain('saved for backward');
     expect(html).toContain('subgraphs');
     expect(html).not.toMatch(/(src|href)="https?:/);
-    const ways = waysTable(results, results[0]);
+    const ways = variantsTable(results, results[0]);
     expect(printTable(ways).split('\n')).toHaveLength(2 + results.length);
     const fragmentation = ways.head.indexOf('fragmentation');
     for (const row of ways.rows) expect(row[fragmentation]).toMatch(/^(–|\d+ %)$/);

@@ -7,7 +7,11 @@ import { events } from '../../runtime/memory/events.ts';
 import type { Program } from '../../runtime/program/program.ts';
 import { fusedForm } from '../../src/5-optimize/fuse/fused-form.ts';
 import { chooseSlices } from '../../src/5-optimize/slices/choose-slices.ts';
-import { isNoSlower, type RoughTimes, roughTimes } from '../../src/5-optimize/slices/rough-time.ts';
+import {
+  type EstimatedTimes,
+  isNoSlower,
+  roughTimes,
+} from '../../src/5-optimize/slices/rough-time.ts';
 import { roughBytes } from '../../src/7-plan/plan.ts';
 import { empty, type Tensor, type ToStaticOptions, toStatic } from '../../src/index.ts';
 import { type PassRecord, passObservers } from '../../src/programs/pass-record.ts';
@@ -31,7 +35,7 @@ async function launched(name: string, options: ToStaticOptions) {
   return { kernels: events.kernels - kernels, records, checksum: work.checksum() };
 }
 
-const timesOf = (program: Program): RoughTimes =>
+const timesOf = (program: Program): EstimatedTimes =>
   roughTimes(fusedForm(program, new Set(program.outputs)));
 
 /** W7 with the usual options, planned once for several tests. */
@@ -55,7 +59,7 @@ it('a step whose chains fuse keeps its launches, but for the smallest peak', asy
 });
 
 it('a part that is too short to be shared gains nothing by threads', () => {
-  const rowsOf = (rows: number): RoughTimes => {
+  const rowsOf = (rows: number): EstimatedTimes => {
     const captured = toStatic((x: Tensor, w: Tensor) => x.matmul(w));
     captured(empty([rows, 128], { device: 'meta' }), empty([128, 128], { device: 'meta' }));
     return roughTimes(captured.programs()[0]!.stages!.traced);
@@ -80,7 +84,7 @@ it('a step whose slices would be shorter than what threads share stays whole', a
   expect(records.map(({ applied }) => applied)).toEqual([false]);
 });
 
-it.each<{ times: RoughTimes; isTaken: boolean }>([
+it.each<{ times: EstimatedTimes; isTaken: boolean }>([
   { times: [0.9, 0.9, 0.9], isTaken: true },
   { times: [0.9, 0.9, 1.1], isTaken: false },
   { times: [0.5, 0.99, 0.9], isTaken: false },

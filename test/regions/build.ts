@@ -5,8 +5,8 @@ import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
+import type { EnclosingProgram } from '../../src/3-trace/state/enclosing-program.ts';
 import { capturedByAny, RegionBuilder } from '../../src/3-trace/state/region-builder.ts';
-import type { Surroundings } from '../../src/3-trace/state/surroundings.ts';
 import { differentiateRegion } from '../../src/4-differentiate/differentiate.ts';
 import { normalize } from '../../src/5-optimize/cleanup/normalize.ts';
 import type { Tensor } from '../../src/index.ts';
@@ -28,7 +28,7 @@ export function compile(
   const root = new ProgramBuilder(() => {
     throw new Error('no data here');
   });
-  let surroundings: Surroundings = {
+  let surroundings: EnclosingProgram = {
     builder: root,
     tape: [],
     capture: () => fail(),

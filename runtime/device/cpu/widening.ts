@@ -65,7 +65,7 @@ export function wideningBytes(
 }
 
 /** A float32 copy of one operand during a launch. */
-interface Wide {
+interface WidenedCopy {
   readonly meta: TensorMeta;
   readonly place: { holder: Holder | null; readonly offset: 0 };
   /** Null if the kernel doesn't read (`widen`) or write (`narrow`) the operand. */
@@ -73,7 +73,7 @@ interface Wide {
   readonly round: Launch | null;
 }
 
-function wideOf(meta: TensorMeta, reads: boolean, writes: boolean): Wide | null {
+function wideOf(meta: TensorMeta, reads: boolean, writes: boolean): WidenedCopy | null {
   if (!isHalf(meta.dtype)) return null;
   const wide = contiguousMeta({ dtype: 'float32', shape: meta.shape }, meta.device);
   return {
@@ -104,7 +104,7 @@ export function inFloat32(op: KernelOp, kernel: KernelFactory, device: Device): 
         given.forEach((operand, i) => {
           sources[i]?.widen?.([operand], [sources[i]!.place]);
         });
-        const placed = (list: readonly Operand[], wides: readonly (Wide | null)[]) =>
+        const placed = (list: readonly Operand[], wides: readonly (WidenedCopy | null)[]) =>
           list.map((operand, i) => wides[i]?.place ?? operand);
         launch(placed(given, sources), placed(results, targets), now);
         results.forEach((result, i) => {

@@ -177,7 +177,11 @@ export interface TrapezoidOptions {
 
 const trapezoidOptions = { x: orNull(aTensor), dx: anyOperand, dim: judgedLater };
 
-function areas(name: string, given: Tensor, { x = null, dx = 1, dim = -1 }: TrapezoidOptions) {
+function trapezoidAreas(
+  name: string,
+  given: Tensor,
+  { x = null, dx = 1, dim = -1 }: TrapezoidOptions,
+) {
   const y = cast(given, floating(given.dtype));
   const at = normalizeDim(dim, y.rank, name);
   const [later, earlier] = neighbours(y, at);
@@ -199,7 +203,7 @@ export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
         trapezoid(values, { ...options, x: places }),
       );
     return tidy(() => {
-      const { at, own } = areas('trapezoid', y, options);
+      const { at, own } = trapezoidAreas('trapezoid', y, options);
       return sum(own, at - y.rank);
     });
   });
@@ -215,7 +219,7 @@ export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): 
         cumulativeTrapezoid(values, { ...options, x: places }),
       );
     return tidy(() => {
-      const { at, own } = areas('cumulativeTrapezoid', y, options);
+      const { at, own } = trapezoidAreas('cumulativeTrapezoid', y, options);
       return cumsum(own, at - y.rank);
     });
   });

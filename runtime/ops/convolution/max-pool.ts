@@ -162,7 +162,7 @@ interface Pooling<Size, Options> {
   (x: Tensor, size: Size, options?: Options): Tensor;
 }
 
-interface Found {
+interface IndicesOption {
   readonly returnIndices?: boolean;
 }
 
@@ -195,7 +195,7 @@ function results([out, indices]: readonly Tensor[], both: boolean): Tensor | [Te
   return out!;
 }
 
-export interface MaxPoolOptions<Size = number | Pair> extends Found {
+export interface MaxPoolOptions<Size = number | Pair> extends IndicesOption {
   /** Defaults to the window size. */
   readonly stride?: Size;
   /** Padding is never selected as the maximum. */
@@ -244,14 +244,14 @@ export const maxPool1d = maxPool<number>('maxPool1d', 1);
 /** The maximum of each window of […, c, h, w]; the first element wins ties. */
 export const maxPool2d = maxPool<number | Pair>('maxPool2d', 2);
 
-function adaptiveMaxPool<Size>(name: string, count: 1 | 2): Pooling<Size, Found> {
-  const pool = (x: Tensor, size: Size, options: Found = {}) => {
+function adaptiveMaxPool<Size>(name: string, count: 1 | 2): Pooling<Size, IndicesOption> {
+  const pool = (x: Tensor, size: Size, options: IndicesOption = {}) => {
     expectOptions(name, options, found);
     const sizes = pooledSize(name, x, count, size);
     const attrs = { size: count === 1 ? [1, ...sizes] : sizes };
     return pooled(adaptiveMaxPool2dOp, x, count, attrs, options.returnIndices ?? false);
   };
-  return pool as Pooling<Size, Found>;
+  return pool as Pooling<Size, IndicesOption>;
 }
 
 /** The maxima of equal parts of the last dimension, one part per entry of the result. */

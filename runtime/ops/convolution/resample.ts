@@ -146,7 +146,7 @@ const ranks: { readonly [M in InterpolationMode]: number | null } = {
 
 export const interpolationModes = Object.keys(ranks) as readonly InterpolationMode[];
 
-function howOf(mode: InterpolationMode, step: number, alignCorners: boolean): Resampling {
+function resamplingOf(mode: InterpolationMode, step: number, alignCorners: boolean): Resampling {
   if (mode === 'area') return { mode };
   if (mode === 'nearest' || mode === 'nearest-exact') return { mode, step };
   return { mode: mode === 'bicubic' ? 'cubic' : 'linear', step, alignCorners };
@@ -194,7 +194,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions): Tensor {
           ? 1 / givenSteps[i]!
           : from / to;
       if (to === from && step === 1) return current;
-      return resampled(current, i + 2, to, howOf(mode, step, alignCorners));
+      return resampled(current, i + 2, to, resamplingOf(mode, step, alignCorners));
     }, own);
     return result === own ? clone(own) : result;
   });

@@ -16,7 +16,7 @@ export interface WindowSizes {
   readonly out: number;
 }
 
-interface Given {
+interface WindowAttrs {
   readonly kernel: unknown;
   readonly stride: unknown;
   readonly padding: unknown;
@@ -68,7 +68,12 @@ export function haveElements(size: number, own: WindowSizes): boolean {
 }
 
 /** Returns the windows over the last `count` dimensions of [channels, …] or [n, channels, …]. */
-export function windowSizes(name: string, x: Tensor, count: number, given: Given): WindowSizes[] {
+export function windowSizes(
+  name: string,
+  x: Tensor,
+  count: number,
+  given: WindowAttrs,
+): WindowSizes[] {
   const kernel = expanded(given.kernel, count);
   const stride = expanded(given.stride, count);
   const padding = expanded(given.padding, count);

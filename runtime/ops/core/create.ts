@@ -30,7 +30,7 @@ export interface TensorOptions<D extends DType = DType> extends CreateOptions<D>
   readonly shape?: Shape | undefined;
 }
 
-type Unnamed = Omit<TensorOptions, 'dtype'>;
+type OptionsWithoutDType = Omit<TensorOptions, 'dtype'>;
 
 /** Creates a tensor on the current device from a number, nested arrays or a typed array (copied). */
 export function tensor<D extends DType>(
@@ -39,12 +39,15 @@ export function tensor<D extends DType>(
 ): Tensor<D>;
 export function tensor(
   data: Float32Array | NestedArray<number>,
-  options?: Unnamed,
+  options?: OptionsWithoutDType,
 ): Tensor<'float32'>;
-export function tensor(data: NestedArray<boolean>, options?: Unnamed): Tensor<'bool'>;
-export function tensor(data: Float64Array, options?: Unnamed): Tensor<'float64'>;
-export function tensor(data: Int32Array, options?: Unnamed): Tensor<'int32'>;
-export function tensor(data: Uint8Array | Uint8ClampedArray, options?: Unnamed): Tensor<'uint8'>;
+export function tensor(data: NestedArray<boolean>, options?: OptionsWithoutDType): Tensor<'bool'>;
+export function tensor(data: Float64Array, options?: OptionsWithoutDType): Tensor<'float64'>;
+export function tensor(data: Int32Array, options?: OptionsWithoutDType): Tensor<'int32'>;
+export function tensor(
+  data: Uint8Array | Uint8ClampedArray,
+  options?: OptionsWithoutDType,
+): Tensor<'uint8'>;
 export function tensor(data: TensorData, options?: TensorOptions): Tensor;
 export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
   return created({ op: 'tensor', options, dtype: null, names }, (dtype) =>

@@ -76,12 +76,16 @@ function flattened(name: string, scores: Tensor, target: Tensor): Flat {
 }
 
 /** Losses per sample (zero for ignored labels), and the weight of each. */
-interface Weighed {
+interface WeightedLosses {
   readonly losses: Tensor;
   readonly weights: Tensor;
 }
 
-function weighed({ rows, labels }: Flat, weight: Tensor | null, ignoreIndex: number): Weighed {
+function weighed(
+  { rows, labels }: Flat,
+  weight: Tensor | null,
+  ignoreIndex: number,
+): WeightedLosses {
   const ignored = eq(labels, ignoreIndex);
   const known = maskedFill(labels, ignored, 0);
   const chosen = reshape(gather(rows, 1, unsqueeze(known, 1)), labels.shape);

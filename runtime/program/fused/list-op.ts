@@ -31,16 +31,16 @@ function isPointwise({ op, parts }: ProgramOp): boolean {
 const known = new WeakMap<ProgramOp, string>();
 
 /** Returns a key that is equal for ops with the same kernel and the same numbers. */
-export function likenessOf(op: ProgramOp, values: ValueTable): string {
+export function structuralKeyOf(op: ProgramOp, values: ValueTable): string {
   let likeness = known.get(op);
   if (likeness === undefined) {
-    likeness = writeLikeness(op, values);
+    likeness = writeStructuralKey(op, values);
     known.set(op, likeness);
   }
   return likeness;
 }
 
-function writeLikeness({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): string {
+function writeStructuralKey({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): string {
   const { kernel } = op;
   const body =
     kernel.kind === 'fused'
@@ -75,7 +75,7 @@ export function listOp(
     inputs: part.inputs.map((id) => operandOf.get(id)!),
     outputs: part.outputs.map((id) => resultOf.get(id)!),
   }));
-  const likeness = new Set(parts.map((part) => likenessOf(part, values)));
+  const likeness = new Set(parts.map((part) => structuralKeyOf(part, values)));
   const writes = parts.flatMap((part) =>
     writtenOperands(part).map((i) => operandOf.get(part.inputs[i]!)!),
   );

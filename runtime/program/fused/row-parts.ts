@@ -56,11 +56,11 @@ function findCuts(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   const { op, inputs, attrs, before, call, regions } = given;
   const rule = ruleOf(given);
   if (!rule || before !== undefined || call || regions || op.mayRefuse || op.target) return noCuts;
-  const told = launchAttrs(op);
-  const isTold = Object.entries(attrs).every(
-    ([name, value]) => told.has(name) || !isChanging(value),
+  const launchAttrNames = launchAttrs(op);
+  const areAttrsKnown = Object.entries(attrs).every(
+    ([name, value]) => launchAttrNames.has(name) || !isChanging(value),
   );
-  if (!isTold) return noCuts;
+  if (!areAttrsKnown) return noCuts;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
   // A fused op that only writes in place takes its shape from what it writes.
   const written = writtenValues(given);

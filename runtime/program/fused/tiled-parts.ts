@@ -133,7 +133,7 @@ export function tiledBody(
 }
 
 /** The matrix that a value represents: that of a node, or its transpose. */
-interface Shown {
+interface MatrixView {
   readonly node: number;
   readonly isFlipped: boolean;
 }
@@ -143,7 +143,7 @@ class TileBuilder {
   readonly #operandOf: ReadonlyMap<ValueId, number>;
   readonly #values: ValueTable;
   readonly #nodes: TileNode[] = [];
-  readonly #shown = new Map<ValueId, Shown>();
+  readonly #shown = new Map<ValueId, MatrixView>();
   readonly #products = new Map<ValueId, TileProduct>();
   readonly #parts: TiledBody['parts'][number][] = [];
 

@@ -25,14 +25,14 @@ interface Storage {
 }
 
 /** A live value's location: how many elements are readable before its first element, and how many from it on. */
-interface Living {
+interface ValueLocation {
   readonly storage: Storage;
   readonly before: number;
   readonly after: number;
 }
 
 /** The values that are live at the end, and the outputs. */
-class LiveValues extends Map<ValueId, Living> {
+class LiveValues extends Map<ValueId, ValueLocation> {
   readonly made = new Set<ValueId>();
 }
 
@@ -56,7 +56,7 @@ export class SimulatedPlan {
   run(
     plan: Plan,
     inputs: readonly ValueId[],
-    kept: ReadonlyMap<ValueId, Living>,
+    kept: ReadonlyMap<ValueId, ValueLocation>,
     left = kept,
   ): LiveValues {
     const unused = new Set(plan.unusedInputs);

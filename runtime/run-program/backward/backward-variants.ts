@@ -1,6 +1,6 @@
 import type { BackwardPart } from '../../program/plan.ts';
-import type { Arrival, ValueId, ValueTable } from '../../program/program.ts';
-import type { Wanted } from '../../tensor/grad-node.ts';
+import type { GradientContribution, ValueId, ValueTable } from '../../program/program.ts';
+import type { RequestedGradients } from '../../tensor/grad-node.ts';
 import { leadingOutputs, type PartialBackward, partialBackward } from './partial-backward.ts';
 
 /** One item per output; null or undefined if the output has no gradient. */
@@ -15,7 +15,7 @@ export class BackwardVariant {
   /** Whether no gradient is missing and all are requested. */
   readonly isWhole: boolean;
   /** Null if all gradients are requested. */
-  readonly wanted: Wanted | null;
+  readonly wanted: RequestedGradients | null;
   readonly #make: (retains: boolean) => PartialBackward;
   #freeing: PartialBackward | null = null;
   #retaining: PartialBackward | null = null;
@@ -27,7 +27,7 @@ export class BackwardVariant {
     key: number | string,
     outputs: readonly number[],
     isWhole: boolean,
-    wanted: Wanted | null,
+    wanted: RequestedGradients | null,
     make: (retains: boolean) => PartialBackward,
   ) {
     this.#backward = backward;
@@ -59,7 +59,7 @@ export class BackwardVariant {
   }
 
   /** Returns the order of the targets that follows from these arrivals. */
-  orderOf(arrivals: readonly Arrival[]): readonly number[] {
+  orderOf(arrivals: readonly GradientContribution[]): readonly number[] {
     return orderOfTargets(arrivals, this.#backward.gradInputs, this.outputs);
   }
 }
@@ -69,7 +69,7 @@ export class BackwardVariant {
  * come first, so they can't delay a hook.
  */
 function orderOfTargets(
-  arrivals: readonly Arrival[],
+  arrivals: readonly GradientContribution[],
   gradInputs: BackwardPart['gradInputs'],
   given: readonly number[],
 ): readonly number[] {
@@ -97,7 +97,7 @@ export class BackwardVariants {
    */
   of(
     gradients: Gradients,
-    wanted: Wanted | null = null,
+    wanted: RequestedGradients | null = null,
     expected: BackwardVariant | null = null,
   ): BackwardVariant {
     const only = wanted && this.#limited(wanted);
@@ -115,19 +115,22 @@ export class BackwardVariants {
   }
 
   /** Returns the backward for these output indices. */
-  ofOutputs(outputs: ReadonlySet<number>, wanted: Wanted | null = null): BackwardVariant {
+  ofOutputs(
+    outputs: ReadonlySet<number>,
+    wanted: RequestedGradients | null = null,
+  ): BackwardVariant {
     return this.of(
       this.#backward.gradOutputs.map((_, i) => outputs.has(i)),
       wanted,
     );
   }
 
-  leadingOutputs(wanted: Wanted): ReadonlySet<number> {
+  leadingOutputs(wanted: RequestedGradients): ReadonlySet<number> {
     return leadingOutputs(this.#backward, wanted);
   }
 
   /** Returns null if nothing is omitted. */
-  #limited(wanted: Wanted): Wanted | null {
+  #limited(wanted: RequestedGradients): RequestedGradients | null {
     const { gradInputs } = this.#backward;
     return gradInputs.every((id, i) => id === null || wanted.targets[i]) ? null : wanted;
   }
@@ -145,7 +148,11 @@ export class BackwardVariants {
     return key;
   }
 
-  #made(key: number | string, gradients: Gradients, wanted: Wanted | null): BackwardVariant {
+  #made(
+    key: number | string,
+    gradients: Gradients,
+    wanted: RequestedGradients | null,
+  ): BackwardVariant {
     const { gradOutputs, gradInputs, plan, retainingPlan } = this.#backward;
     const missing = new Set<ValueId>();
     gradOutputs.forEach((id, i) => {

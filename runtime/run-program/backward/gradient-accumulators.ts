@@ -63,7 +63,10 @@ export function continueSums(plan: Plan, targets: readonly ContinuedTarget[]): P
 }
 
 /** Makes the backward op of a branch or loop start from the earlier sum and add its contributions to it. */
-function goingOn(step: Step, { sums, earlier, first }: GradientAccumulator): readonly Step[] {
+function continueFromSum(
+  step: Step,
+  { sums, earlier, first }: GradientAccumulator,
+): readonly Step[] {
   const { op, frees } = step;
   const to = op.attrs.to as readonly number[];
   const of = op.attrs.of as readonly number[];
@@ -110,7 +113,7 @@ function continueSum(steps: readonly Step[], sum: GradientAccumulator): readonly
     const there = { ...step, op: { ...op, op: aliasOp, inputs }, frees: [...frees, earlier] };
     return [...before, there, ...after];
   }
-  if (step.regions && !isListOp(op.op)) return [...before, ...goingOn(step, sum), ...after];
+  if (step.regions && !isListOp(op.op)) return [...before, ...continueFromSum(step, sum), ...after];
   const [part, next] = op.inputs as readonly [ValueId, ValueId | undefined];
   if (next === undefined) {
     // The other contributions are missing, so the sum was reduced to a single contribution.

@@ -12,7 +12,7 @@ import type {
   TakenPath,
 } from '../../program/higher-order-gradients.ts';
 import type { PlannedSubgraph } from '../../program/plan.ts';
-import type { Arrival, ValueId, ValueTable } from '../../program/program.ts';
+import type { GradientContribution, ValueId, ValueTable } from '../../program/program.ts';
 import { RecentlyUsed } from '../../program/recently-used.ts';
 import { attach, type PassOutput, type Target } from '../../tensor/grad-node.ts';
 import { Tensor } from '../../tensor/tensor.ts';
@@ -36,7 +36,7 @@ interface Run {
 }
 
 /** A recorded backward, and the numbers of the run it was made for. */
-interface Made {
+interface BuiltBackward {
   readonly backward: RecordedBackward;
   readonly numbers: readonly number[];
   /** The decisions on numbers made while it was built, beyond the guards of the run. */
@@ -53,7 +53,7 @@ export class RecordedBackwards {
   readonly #makes: HigherOrderGradients;
   readonly #bind: Bind;
   readonly #table: ScalarTable | undefined;
-  readonly #known = new RecentlyUsed<string, Made[]>(mostRequests);
+  readonly #known = new RecentlyUsed<string, BuiltBackward[]>(mostRequests);
   readonly #open = new RecentlyUsed<string, IsOpen>(mostRequests);
 
   constructor(makes: HigherOrderGradients, bind: Bind, table: ScalarTable | undefined) {
@@ -67,7 +67,7 @@ export class RecordedBackwards {
     const key = JSON.stringify(request);
     const known = this.#known.get(key, () => []);
     const table = this.#table;
-    const fits = ({ dependencies, numbers: own }: Made) =>
+    const fits = ({ dependencies, numbers: own }: BuiltBackward) =>
       !table || table.isAlike(dependencies, own, numbers);
     let made = known.find(fits);
     if (!made) {
@@ -78,7 +78,7 @@ export class RecordedBackwards {
   }
 
   /** Returns the gradient arrivals on the path of a run. */
-  arrivals(path: TakenPath, numbers: readonly number[]): readonly Arrival[] {
+  arrivals(path: TakenPath, numbers: readonly number[]): readonly GradientContribution[] {
     return this.#ofRun(numbers, () => this.#makes.arrivals(path));
   }
 
@@ -104,7 +104,7 @@ export class RecordedBackwards {
     return this.#table && numbers ? this.#table.withInputs(numbers, make).result : make();
   }
 
-  #make(request: GradientRequest, numbers: readonly number[]): Made {
+  #make(request: GradientRequest, numbers: readonly number[]): BuiltBackward {
     // These ops belong to no program under construction, and must not be recorded by the caller either.
     const make = () => noGrad(() => this.#makes.at(request));
     const { result, dependencies } = this.#table

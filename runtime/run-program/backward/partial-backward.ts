@@ -5,7 +5,7 @@ import { earlierSum, isGradientSum } from '../../program/optional-gradients.ts';
 import { outputGradientOp } from '../../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, Step } from '../../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../program/program.ts';
-import type { Wanted } from '../../tensor/grad-node.ts';
+import type { RequestedGradients } from '../../tensor/grad-node.ts';
 import { sumOperand } from '../control/sum-operands.ts';
 
 /** A backward in which some outputs have no gradient, or some gradients aren't requested. */
@@ -36,7 +36,7 @@ export function partialBackward(
   plan: Plan,
   values: ValueTable,
   missing: ReadonlySet<ValueId>,
-  wanted: Wanted | null,
+  wanted: RequestedGradients | null,
 ): PartialBackward {
   const absent = new Set(missing);
   /** The values that any gradient leads to. */
@@ -148,7 +148,7 @@ function reachedSteps(
  * not differentiated.
  */
 function sumsAt(
-  wanted: Wanted,
+  wanted: RequestedGradients,
   live: readonly Step[],
   outputs: readonly ValueId[],
   gradOutputs: BackwardPart['gradOutputs'],
@@ -169,7 +169,7 @@ function sumsAt(
 /** Returns the indices of the outputs that lead to requested gradients. */
 export function leadingOutputs(
   { gradOutputs, gradInputs, plan }: BackwardPart,
-  wanted: Wanted,
+  wanted: RequestedGradients,
 ): ReadonlySet<number> {
   const targets = gradInputs.filter((id, i): id is ValueId => id !== null && wanted.targets[i]!);
   const needed = neededFor(plan.steps, targets, wanted);
@@ -194,7 +194,7 @@ function isPure({ op: { op, outputs } }: Step, isLimited: boolean): boolean {
 function neededFor(
   steps: readonly Step[],
   outputs: readonly ValueId[],
-  wanted: Wanted | null,
+  wanted: RequestedGradients | null,
 ): ReadonlySet<ValueId> {
   const needed = new Set(outputs);
   for (const step of steps.toReversed()) {

@@ -46,7 +46,7 @@ export class Simulation {
   }
 
   /** Returns the highest number of bytes that `body` adds to the live bytes while it runs. */
-  excursion(body: () => void): number {
+  peakIncrease(body: () => void): number {
     const [before, peak] = [this.live, this.peak];
     this.peak = before;
     body();

@@ -7,21 +7,21 @@ import type { Scope, Slot } from '../scope/scope.ts';
 import { UnknownTape } from './unknown-values.ts';
 
 /** One value of a scope. */
-interface Living extends ListItem {
+interface LiveValue extends ListItem {
   readonly id: number;
   readonly name: number;
 }
 
 /** The contents of a scope in the middle of a run. */
 export interface Snapshot {
-  readonly values: readonly Living[];
+  readonly values: readonly LiveValue[];
   readonly live: number;
   /** The holders that the caller owns. */
   readonly callers: ReadonlySet<Holder>;
 }
 
-export function valuesIn({ slots }: Scope): Living[] {
-  const values: Living[] = [];
+export function valuesIn({ slots }: Scope): LiveValue[] {
+  const values: LiveValue[] = [];
   for (let id = 0; id < slots.length; id++) {
     const { holder, offset, identity, name } = slots[id]!;
     if (holder) values.push({ id, name, holder, offset, identity });

@@ -142,7 +142,7 @@ export function listScopes(
 ): readonly ListedScope[] {
   const list = internal.find((property) => property.name === '[[Scopes]]')?.value?.objectId;
   if (list === undefined) return [];
-  // Reads the list itself: if asked for its properties, the inspector would print every reachable function.
+  // Reads the list itself: a request for its properties would make the inspector print every reachable function.
   return Array.from(session.local(list, { objectId: list }) as ArrayLike<ListedScope>);
 }
 

@@ -7,7 +7,7 @@ import type { Evaluate } from './entry-probe.ts';
 import type { FoundFunction, Script } from './script.ts';
 
 /** An evaluator in a function at the top level of a script. */
-interface Inside {
+interface FunctionEvaluator {
   readonly evaluate: Evaluate;
   /** Names that the function hides. */
   readonly hidden: ReadonlySet<string>;
@@ -15,7 +15,7 @@ interface Inside {
   readonly witness: { readonly name: string; readonly value: unknown } | undefined;
 }
 
-const inside = new WeakMap<Script, Inside>();
+const inside = new WeakMap<Script, FunctionEvaluator>();
 
 /**
  * Returns an evaluator for the top-level variables of a function's script, if the function uses no others: the
@@ -60,7 +60,7 @@ function findWitness(
   { syntax }: Script,
   evaluate: Evaluate,
   hidden: ReadonlySet<string>,
-): Inside['witness'] {
+): FunctionEvaluator['witness'] {
   for (const name of syntax.ast.body.flatMap(definedBy)) {
     const binding = syntax.variable(name);
     if (!binding || isRefusal(binding) || !isNeverReassigned(binding) || hidden.has(name)) continue;

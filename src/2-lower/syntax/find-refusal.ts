@@ -4,7 +4,7 @@ import { type FunctionNode, isClass, isFunctionNode } from './nodes.ts';
 import { type LowerRefusal, type LowerRefusalReason, refuse } from './refusal.ts';
 
 /** The context of a node that determines what is supported. */
-interface Surroundings {
+interface NodeContext {
   /** True if `this`, `arguments` and `new.target` belong to the function around the captured arrow. */
   readonly outside: boolean;
   /** True in the captured method itself and its arrows, whose home object is found when it is captured. */
@@ -23,7 +23,7 @@ export function findRefusal(
   privateNames: boolean,
   isScript = false,
 ): LowerRefusal | undefined {
-  const place: Surroundings = {
+  const place: NodeContext = {
     outside: root.type === 'ArrowFunctionExpression' && !isScript,
     ownSuper: true,
     privateNames: privateNames ? undefined : new Set<string>(),
@@ -46,13 +46,13 @@ export function findConstructionRefusal(
   });
 }
 
-function visit(node: AnyNode, place: Surroundings): LowerRefusal | undefined {
+function visit(node: AnyNode, place: NodeContext): LowerRefusal | undefined {
   const reason = reasonAgainst(node, place);
   if (reason) return refuse(reason, node);
   return visitChildren(node, placeIn(node, place));
 }
 
-function visitChildren(node: AnyNode, place: Surroundings): LowerRefusal | undefined {
+function visitChildren(node: AnyNode, place: NodeContext): LowerRefusal | undefined {
   for (const child of expressionChildren(node)) {
     const refusal = visit(child, place);
     if (refusal) return refusal;
@@ -74,7 +74,7 @@ function expressionChildren(node: AnyNode): Iterable<AnyNode> {
   return childrenOf(node);
 }
 
-function placeIn(node: AnyNode, place: Surroundings): Surroundings {
+function placeIn(node: AnyNode, place: NodeContext): NodeContext {
   if (isClass(node)) {
     if (!place.privateNames) return place;
     const names = new Set(place.privateNames);
@@ -89,7 +89,7 @@ function placeIn(node: AnyNode, place: Surroundings): Surroundings {
   return isInner || isElement ? { ...place, outside: false, ownSuper: false } : place;
 }
 
-function reasonAgainst(node: AnyNode, place: Surroundings): LowerRefusalReason | undefined {
+function reasonAgainst(node: AnyNode, place: NodeContext): LowerRefusalReason | undefined {
   switch (node.type) {
     case 'WithStatement':
       return 'with';

@@ -199,7 +199,7 @@ export function callApi(
       clampedByScalars(t, fn, receiver, args) ??
       callDynamically(t, fn, receiver, args, (arg) => opened(t, arg)),
   );
-  if (inGraph) return begun(t, inGraph);
+  if (inGraph) return asLeafIfRequested(t, inGraph);
   const ofOption = args.map(numberAmong).find((number) => number !== undefined);
   if (ofOption) throw decidesShape(fn.name, ofOption);
   const target = self ?? (args[0]?.kind === 'tensor' ? t.use(args[0]) : null);
@@ -216,11 +216,11 @@ export function callApi(
     const made = breakingAtRecordedWrites(t, written, () =>
       numbers.perform([self, ...values], ([on, ...given]) => Reflect.apply(call, on, given)),
     );
-    return begun(t, variableOf(t, made));
+    return asLeafIfRequested(t, variableOf(t, made));
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
     if (error instanceof ShapeDependsOnData) {
-      return begun(t, callWithDataSizes(t, fn, receiver, args, error));
+      return asLeafIfRequested(t, callWithDataSizes(t, fn, receiver, args, error));
     }
     const withNumbers = callWithNumbers(t, fn, receiver, args);
     if (withNumbers) return withNumbers;
@@ -242,7 +242,7 @@ function breakingAtRecordedWrites<T>(t: Tracer, written: Variable | undefined, b
 }
 
 /** Returns the result of a call; it is a leaf if the options contain `requiresGrad: true`. */
-function begun(t: Tracer, result: Variable): Variable {
+function asLeafIfRequested(t: Tracer, result: Variable): Variable {
   const isLeaf = result.kind === 'tensor' && result.traced !== null && beginsLeaf(result.traced);
   return isLeaf ? traceRequiresGrad(t, result, []) : result;
 }

@@ -8,7 +8,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import { growableIn } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
-import { isRatherList, sortArguments } from '../control-flow/sort-order.ts';
+import { isBetterAsList, sortArguments } from '../control-flow/sort-order.ts';
 import { asCollection, asPlainCollection } from '../heap/collections.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf, isUndefined } from '../state/value-guards.ts';
@@ -357,7 +357,7 @@ function bodyFor(
 function isRanked(t: Tracer, receiver: Variable): boolean {
   const { closure, pc } = t.top;
   if (t.control.plans.sortOf(closure.code, pc) !== 'ranked') return false;
-  return !isRatherList(t, arrayLength(t, asArray(t, receiver)!));
+  return !isBetterAsList(t, arrayLength(t, asArray(t, receiver)!));
 }
 
 /** Protocols that a polyfill's body looks up although the native function doesn't. */

@@ -24,7 +24,7 @@ import { specialized } from '../variables/unions.ts';
 import { known, newArray, undefinedVariable, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
-type Searched = (
+type RegExpSearch = (
   t: Tracer,
   text: string,
   expression: RegularExpression,
@@ -32,7 +32,7 @@ type Searched = (
 ) => Variable | undefined;
 
 /** `text.method(expression, …)` */
-function inText(body: Searched): Builtin {
+function inText(body: RegExpSearch): Builtin {
   return (t, receiver, [pattern, ...args]) => {
     const expression = asRegExp(pattern);
     if (!expression || receiver.kind !== 'constant') return undefined;
@@ -42,7 +42,7 @@ function inText(body: Searched): Builtin {
 }
 
 /** `expression.method(text)` */
-function byExpression(body: Searched): Builtin {
+function byExpression(body: RegExpSearch): Builtin {
   return (t, receiver, [given = undefinedVariable]) => {
     const expression = asRegExp(receiver);
     if (!expression) return undefined;
@@ -86,21 +86,21 @@ function indicesVariable(t: Tracer, indices: RegExpIndicesArray): Variable {
   return { ...newArray(Array.from(indices, places)), named };
 }
 
-const match: Searched = (t, text, expression) =>
+const match: RegExpSearch = (t, text, expression) =>
   withRegExp(t, expression, (regexp) => {
     const found = text.match(regexp);
     if (!regexp.global || !found) return matchVariable(t, found as RegExpExecArray | null);
     return newArray(found.map((part) => known(part)));
   });
 
-const matchAll: Searched = (t, text, expression) => {
+const matchAll: RegExpSearch = (t, text, expression) => {
   const regexp = copyOf(t, expression);
   regexp.lastIndex = lastIndexOf(t, expression);
   return allMatches(t, () => text.matchAll(regexp));
 };
 
 /** `expression[Symbol.matchAll](text)`, which doesn't require the flag g. */
-const matchAllBySymbol: Searched = (t, text, expression) => {
+const matchAllBySymbol: RegExpSearch = (t, text, expression) => {
   const regexp = copyOf(t, expression);
   regexp.lastIndex = lastIndexOf(t, expression);
   return allMatches(t, () => regexp[Symbol.matchAll](text));
@@ -165,12 +165,12 @@ function operandOf(t: Tracer, value: unknown): Variable {
   return groups;
 }
 
-const split: Searched = (t, text, expression, [limit]) => {
+const split: RegExpSearch = (t, text, expression, [limit]) => {
   const most = !limit || isUndefined(t, limit) ? undefined : Number(constantOf(t, limit));
   return newArray(text.split(copyOf(t, expression), most).map((part) => known(part)));
 };
 
-const execute: Searched = (t, text, expression) =>
+const execute: RegExpSearch = (t, text, expression) =>
   withRegExp(t, expression, (regexp) => matchVariable(t, regexp.exec(text)));
 
 const fields = [
@@ -213,7 +213,7 @@ function bySymbol(symbol: symbol, builtin: Builtin): readonly [HostFunction, Bui
   ];
 }
 
-const search: Searched = (t, text, expression) => known(text.search(copyOf(t, expression)));
+const search: RegExpSearch = (t, text, expression) => known(text.search(copyOf(t, expression)));
 
 export const regularExpressionBuiltins: BuiltinTable = [
   bySymbol(Symbol.match, inText(match)),

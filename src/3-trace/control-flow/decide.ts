@@ -13,7 +13,7 @@ import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { UnionMet } from '../variables/unions.ts';
 import type { DeviceScalar, TensorVariable, Variable } from '../variables/variable.ts';
-import { learn, narrow, selectedBy } from './merge/union.ts';
+import { narrow, selectedBy, specializeByTag } from './merge/union.ts';
 import { check } from './numbers/check.ts';
 import { readArray } from './numbers/read-array.ts';
 import { asTruth, readScalar } from './numbers/scalars.ts';
@@ -85,8 +85,8 @@ export function decide(
     // A break after the first branch must roll back that branch, whose in-place writes would otherwise remain.
     return t.attempt(() => {
       const end = traceCond(t, frame, test, [
-        startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),
-        startAt(t, frame, whenFalse, stops, () => learn(t, test, false)),
+        startAt(t, frame, whenTrue, stops, () => specializeByTag(t, test, true)),
+        startAt(t, frame, whenFalse, stops, () => specializeByTag(t, test, false)),
       ]);
       return settle(t, frame, end);
     });
@@ -143,7 +143,7 @@ function followToEnd(
   const startOf =
     (pc: Pc, holds: boolean): Start =>
     () => {
-      learn(t, test, holds);
+      specializeByTag(t, test, holds);
       if (frame === last && stops.has(pc)) return endAt(pc);
       frame.pc = pc;
       return t.execution.runPath(depth, stops);
@@ -177,7 +177,7 @@ function checkInstead(
   const throws = [whenTrue, whenFalse].map((pc) => merges[pc] === undefined);
   if (throws[0] === throws[1] || isProtected(t)) return undefined;
   check(t, asTruth(t, test), !throws[0]);
-  learn(t, test, !throws[0]);
+  specializeByTag(t, test, !throws[0]);
   return throws[0] ? whenFalse : whenTrue;
 }
 
@@ -197,7 +197,7 @@ function planLoops(
 }
 
 /** Traces an instruction once per option of a union. Returns where the trace continues. */
-export function followOptions(t: Tracer, frame: TraceFrame, { selector, options }: Met): Pc {
+export function followOptions(t: Tracer, frame: TraceFrame, { selector, options }: FoundUnion): Pc {
   const { pc } = frame;
   const structure = structureOf(frame.closure.code);
   const merge = mergeOfOptions(frame, structure);
@@ -222,7 +222,7 @@ export function followOptions(t: Tracer, frame: TraceFrame, { selector, options 
   return t.attempt(() => settle(t, frame, followFrom(0)));
 }
 
-type Met = UnionMet['union'];
+type FoundUnion = UnionMet['union'];
 
 /**
  * Returns the instruction at which the paths of an instruction's options merge. Paths that begin an iteration merge

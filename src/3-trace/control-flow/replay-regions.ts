@@ -4,7 +4,7 @@ import { whileOp } from '../../../runtime/program/control-ops.ts';
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { capturedByAny, type FinishedRegion, RegionBuilder } from '../state/region-builder.ts';
-import { DoesNotFit, play, type Replay } from '../state/tape.ts';
+import { play, type Replay, TapeMismatch } from '../state/tape.ts';
 
 /**
  * Rebuilds branches and loop bodies for other sizes, by replaying their tensor API calls in regions of the other
@@ -44,5 +44,5 @@ function expectAlike(op: OpRecord, [first, second]: readonly Program[]): void {
   const fits = results.every((id: ValueId, i) => {
     return sameLayout(second!.values[id]!, values[before[i]!]!);
   });
-  if (!fits) throw new DoesNotFit();
+  if (!fits) throw new TapeMismatch();
 }

@@ -46,7 +46,7 @@ const mostRanked = 16;
  * Returns whether an array of this length is better a list. In a loop of the program, the length may change in every
  * iteration.
  */
-export function isRatherList({ control }: Tracer, length: number): boolean {
+export function isBetterAsList({ control }: Tracer, length: number): boolean {
   return control.listsGrow && (control.isInLoop || length > mostRanked);
 }
 
@@ -62,7 +62,7 @@ export function sortByRanks(t: Tracer, frame: TraceFrame): void {
   if (!caller || !array) return;
   const { plans } = t.control;
   const pc = (caller.pc - 1) as Pc;
-  if (!isRatherList(t, arrayLength(t, array))) plans.sortAt(caller.closure.code, pc, 'ranked');
+  if (!isBetterAsList(t, arrayLength(t, array))) plans.sortAt(caller.closure.code, pc, 'ranked');
   // Searching for a run first creates fewer paths.
   else if (fewestWithRun() > 2) plans.sortAt(caller.closure.code, pc, 'inserted after a run');
 }

@@ -16,7 +16,7 @@ import { type ArrayContent, arraysOfLengths } from './merge/array-lengths.ts';
 import type { Build, Values } from './merge/build-structure.ts';
 import { isSame } from './merge/is-same.ts';
 import { leafTensor, leafVariable } from './merge/leaves.ts';
-import { differing, givenAt, unmergeable } from './merge/mismatch.ts';
+import { assignmentPosition, differing, unmergeable } from './merge/mismatch.ts';
 import { PhiMerger } from './merge/phi-merger.ts';
 import { check } from './numbers/check.ts';
 import type { Leaf } from './numbers/leaf.ts';
@@ -58,7 +58,7 @@ function traceCondAs(
       if (!isThrow(error) || mayBeCaught(t, error)) throw uncertain(error);
       const other = starts[1 - path]!;
       check(t, truth, path === 1);
-      return orOnlyThrows(other);
+      return markCertainThrow(other);
     }
   }
   const joined = new Join(t, frame, paths, (variable) => made.has(variable));
@@ -75,7 +75,7 @@ function traceCondAs(
   }
   for (const { locations, contents } of arrays.values()) joined.addElements(locations, contents);
   const targets = [...new Set(paths.flatMap(({ end }) => end.targets))];
-  const which = targets.length > 1 ? joined.addNamed('the path', paths.map(whichOf)) : null;
+  const which = targets.length > 1 ? joined.addNamed('the path', paths.map(tagOfBranch)) : null;
   const values = paths.map(({ end }) => end.value);
   const value = values.some((each) => each) ? joined.addNamed('the returned value', values) : null;
   const { closure, pc } = frame;
@@ -108,7 +108,7 @@ function isThrow(error: unknown): boolean {
 }
 
 /** If the other path throws as well, nothing can follow the decision. */
-function orOnlyThrows(other: Start): PathEnd {
+function markCertainThrow(other: Start): PathEnd {
   try {
     return other();
   } catch (error) {
@@ -123,7 +123,7 @@ function uncertain(error: unknown): unknown {
   return error;
 }
 
-function whichOf({ end }: TracedBranch): Variable {
+function tagOfBranch({ end }: TracedBranch): Variable {
   return end.which ?? known(numberOf(end.targets[0]!));
 }
 
@@ -166,7 +166,7 @@ function changedLocations(
     });
     if (!differs) continue;
     if (isFixed(location)) {
-      const lines = paths.map(({ end }) => givenAt(frame, location, end));
+      const lines = paths.map(({ end }) => assignmentPosition(frame, location, end));
       throw unmergeable(`a branch or loop changes ${location.name}`, lines);
     }
     changed.push([location, values]);
@@ -226,7 +226,7 @@ class Join {
   }
 
   #lines(location: Pick<Location, 'register'>) {
-    return () => this.#paths.map(({ end }) => givenAt(this.#frame, location, end));
+    return () => this.#paths.map(({ end }) => assignmentPosition(this.#frame, location, end));
   }
 
   /** Stores the results in their locations; returns a function that builds the other parts. */

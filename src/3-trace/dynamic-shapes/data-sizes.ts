@@ -32,7 +32,7 @@ const inOps: ReadonlyMap<string, Callable> = new Map<string, Callable>([
 const sizesKnown: ReadonlySet<string> = new Set(['histc']);
 
 /** The sizes computed by a call: numbers; for nonzero elements, their positions and count. */
-type Found = readonly (Tensor | number)[];
+type ResultsOrSizes = readonly (Tensor | number)[];
 
 /** Returns whether the function's sizes are known, so that `withSizes` needs no other call. */
 export function hasKnownSizes({ name }: Callable): boolean {
@@ -75,7 +75,7 @@ export function computingSizes(fn: Callable, bounded: (least: number) => void): 
 /** Returns a function that takes the results of `computingSizes` before the arguments of `fn`. */
 export function withSizes(fn: Callable): Callable {
   const call = callOf(fn);
-  return named(fn, function computed(this: unknown, found: Found, ...args: never[]) {
+  return named(fn, function computed(this: unknown, found: ResultsOrSizes, ...args: never[]) {
     const rest = [...found];
     const sizes: SizeSource = () => rest.splice(0) as number[];
     const find = (mask: Tensor): Tensor | null => {

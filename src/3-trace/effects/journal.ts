@@ -33,7 +33,7 @@ export class Journal {
     this.noteInput(undo);
   }
 
-  /** Records that an object was created; `leavesAlone` ignores its changes. */
+  /** Records that an object was created; `preservesObjects` ignores its changes. */
   made<T extends object>(object: T): T {
     this.#fresh?.add(object);
     return object;
@@ -45,7 +45,7 @@ export class Journal {
   }
 
   /** Runs `body`, and returns whether it changed no pre-existing object, except for some objects. */
-  leavesAlone(body: () => void, except: Iterable<object> = []): boolean {
+  preservesObjects(body: () => void, except: Iterable<object> = []): boolean {
     const [before, outer] = [this.#changes, this.#fresh];
     this.#fresh = new OwnSet();
     for (const object of except) this.#fresh.add(object);

@@ -15,7 +15,7 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 
-export type Keyed = NewObjectVariable | NewCollectionVariable;
+export type KeyedVariable = NewObjectVariable | NewCollectionVariable;
 
 /** Returns the label that represents a key in an order, as JSON. Equal keys have equal labels. */
 export function labelOf(key: unknown): string {
@@ -24,7 +24,7 @@ export function labelOf(key: unknown): string {
 }
 
 /** Returns the key order as a variable: the labels of the keys that may be present. */
-export function orderOf(keyed: Keyed): Variable {
+export function orderOf(keyed: KeyedVariable): Variable {
   if (keyed.order) return resolved(keyed.order);
   return orderFrom([...keyed.entries.keys()].filter((key) => isPlaced(keyed, key)).map(labelOf));
 }
@@ -40,23 +40,23 @@ function labelsOf(order: Variable): readonly string[] | undefined {
 }
 
 /** Returns false for index keys of objects: these always come first. */
-function isPlaced(keyed: Keyed, key: unknown): boolean {
+function isPlaced(keyed: KeyedVariable, key: unknown): boolean {
   if (keyed.kind === 'newObject' && isIndex(key as string)) return false;
   return resolved(valueAt(keyed, key)!) !== absent;
 }
 
-function valueAt(keyed: Keyed, key: unknown): Variable | undefined {
+function valueAt(keyed: KeyedVariable, key: unknown): Variable | undefined {
   if (keyed.kind === 'newObject') return keyed.entries.get(key as string);
   return keyed.entries.get(key)?.value;
 }
 
 /** Must be called before the order is read. Throws UnionMet if it is data-dependent. */
-export function settleOrder(t: Tracer, keyed: Keyed): void {
+export function settleOrder(t: Tracer, keyed: KeyedVariable): void {
   if (keyed.order) setOrder(t, keyed, specialized(keyed.order));
 }
 
 /** Prepares the insertion of a key: a key that may be absent must end up last. Throws UnionMet. */
-export function makeRoom(t: Tracer, keyed: Keyed, key: unknown): void {
+export function makeRoom(t: Tracer, keyed: KeyedVariable, key: unknown): void {
   const value = valueAt(keyed, key);
   if (value && resolved(value) !== absent && !mayBeAbsent(value)) return;
   settleOrder(t, keyed);
@@ -65,12 +65,12 @@ export function makeRoom(t: Tracer, keyed: Keyed, key: unknown): void {
   keyed.entries.delete(key as string);
 }
 
-function isLast(keyed: Keyed, key: unknown): boolean {
+function isLast(keyed: KeyedVariable, key: unknown): boolean {
   const placed = [...keyed.entries.keys()].filter((each) => each === key || isPlaced(keyed, each));
   return placed[placed.length - 1] === key;
 }
 
-function setOrder(t: Tracer, keyed: Keyed, next: Variable): void {
+function setOrder(t: Tracer, keyed: KeyedVariable, next: Variable): void {
   const { order } = keyed;
   t.journal.note(() => {
     keyed.order = order;
@@ -87,7 +87,7 @@ function setOrder(t: Tracer, keyed: Keyed, next: Variable): void {
   for (const [key, value] of sorted) entries.set(key, value);
 }
 
-export function orderLocation(keyed: Keyed): Location {
+export function orderLocation(keyed: KeyedVariable): Location {
   return {
     key: `${idOf(keyed)} order`,
     name: 'the order of keys',

@@ -19,7 +19,7 @@ import {
   withoutGraph,
 } from '../control-flow/merge/requires-grad.ts';
 import { asNumber } from '../control-flow/numbers/scalars.ts';
-import { type Keyed, labelOf } from '../heap/key-order.ts';
+import { type KeyedVariable, labelOf } from '../heap/key-order.ts';
 import { expectNotPassed } from '../heap/passed-functions.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expectNoPrivate, expectNoPrivateFields } from '../values/objects/private-names.ts';
@@ -152,7 +152,7 @@ export class Reconstruction {
     });
   }
 
-  order(keyed: Keyed): KeyOrder | null {
+  order(keyed: KeyedVariable): KeyOrder | null {
     const { order, entries } = keyed;
     return order ? { which: this.recipe(order), labels: [...entries.keys()].map(labelOf) } : null;
   }

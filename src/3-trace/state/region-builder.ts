@@ -4,7 +4,7 @@ import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { OutsideValue } from '../control-flow/plans/copied-views.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { EnclosingProgram } from './enclosing-program.ts';
 import type { TapeCall } from './tape.ts';
 import type { Tracer } from './tracer.ts';
 
@@ -36,9 +36,9 @@ export function finishedRegion(program: Program): FinishedRegion {
  * A branch or loop body under construction. A value of the surrounding program becomes an input when it is first read;
  * explicitly given inputs come first.
  */
-export class RegionBuilder implements Surroundings {
+export class RegionBuilder implements EnclosingProgram {
   readonly builder: ProgramBuilder;
-  readonly #outer: Surroundings;
+  readonly #outer: EnclosingProgram;
   /** Captured values of the surrounding program, and the inputs that represent them. */
   readonly #captured = new Map<ValueId, { readonly outer: Tensor; readonly input: Tensor }>();
   readonly #outerOfInput = new Map<ValueId, Tensor>();
@@ -49,7 +49,7 @@ export class RegionBuilder implements Surroundings {
   readonly tape: TapeCall[] = [];
 
   /** `replacementOf`: returns the replacement of a tensor when a program is rebuilt. */
-  constructor(outer: Surroundings, replacementOf = (tensor: Tensor): Tensor => tensor) {
+  constructor(outer: EnclosingProgram, replacementOf = (tensor: Tensor): Tensor => tensor) {
     this.#outer = outer;
     this.builder = new ProgramBuilder((tensor) => this.capture(replacementOf(tensor)), {
       region: true,
@@ -174,7 +174,7 @@ export function isMadeInside({ surroundings }: Tracer, tensor: Tensor): boolean 
 }
 
 /** Returns whether the tensor is a value of the program under construction or of an enclosing one. */
-export function isAround(surroundings: Surroundings, { traced }: Tensor): boolean {
+export function isAround(surroundings: EnclosingProgram, { traced }: Tensor): boolean {
   const builder = traced!.builder;
   if (surroundings instanceof RegionBuilder) return surroundings.reaches(builder);
   return surroundings.builder === builder;

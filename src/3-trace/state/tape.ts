@@ -13,7 +13,7 @@ import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import { TensorList } from '../variables/tensor-list.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { EnclosingProgram } from './enclosing-program.ts';
 
 /** An operand: a number that may differ for other sizes. */
 export class DeferredNumber {
@@ -75,8 +75,8 @@ export function tensorsIn(value: unknown): Tensor[] {
 }
 
 /** Thrown if a tape leads to other results for other sizes, which are then traced separately. */
-export class DoesNotFit extends Error {
-  override readonly name = 'DoesNotFit';
+export class TapeMismatch extends Error {
+  override readonly name = 'TapeMismatch';
 }
 
 /** A program that is rebuilt for other sizes. */
@@ -85,7 +85,7 @@ export interface Replay {
   readonly found: Map<Tensor, Tensor>;
   readonly number: OperandResolver['number'];
   readonly lists: Map<TensorList, readonly Tensor[]>;
-  readonly surroundings: Surroundings;
+  readonly surroundings: EnclosingProgram;
 }
 
 /** Replays a tape into another program. */
@@ -104,7 +104,7 @@ export function play(tape: readonly TapeCall[], replay: Replay): void {
   playCalls(tape, { resolver, found, used: new Set(found.values()), builder }, replay);
 }
 
-interface Playing {
+interface ReplayState {
   readonly resolver: OperandResolver;
   readonly found: Map<Tensor, Tensor>;
   /** The replacements of all recorded tensors that are possible operands or results. */
@@ -115,7 +115,7 @@ interface Playing {
 /** Repeats recorded calls. `replay`: the program that is being rebuilt, if it isn't the recorded one. */
 export function playCalls(
   calls: readonly TapeCall[],
-  { resolver, found, used, builder }: Playing,
+  { resolver, found, used, builder }: ReplayState,
   replay?: Replay,
 ): void {
   for (const { operands, perform, result, gradMode, guard, at } of calls) {
@@ -136,15 +136,15 @@ function match(
   used: Set<Tensor>,
 ): void {
   if (recorded instanceof Tensor) {
-    if (!(now instanceof Tensor)) throw new DoesNotFit();
+    if (!(now instanceof Tensor)) throw new TapeMismatch();
     matchTensor(recorded, found.get(now) ?? now, found, used);
   } else if (Array.isArray(recorded)) {
-    if (!Array.isArray(now) || now.length !== recorded.length) throw new DoesNotFit();
+    if (!Array.isArray(now) || now.length !== recorded.length) throw new TapeMismatch();
     recorded.forEach((item, i) => {
       match(item, now[i], found, used);
     });
   } else if (!Object.is(recorded, now)) {
-    throw new DoesNotFit();
+    throw new TapeMismatch();
   }
 }
 
@@ -154,10 +154,10 @@ function matchTensor(
   found: Map<Tensor, Tensor>,
   used: Set<Tensor>,
 ): void {
-  if (!isAlike(recorded, now)) throw new DoesNotFit();
+  if (!isAlike(recorded, now)) throw new TapeMismatch();
   const known = found.get(recorded);
   // Distinct results of the trace must remain distinct tensors.
-  if (known ? known !== now : used.has(now)) throw new DoesNotFit();
+  if (known ? known !== now : used.has(now)) throw new TapeMismatch();
   found.set(recorded, now);
   used.add(now);
 }

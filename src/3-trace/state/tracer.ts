@@ -39,13 +39,13 @@ import type {
 } from '../variables/variable.ts';
 import { appendOps, errorOf, guardOpDevice } from './append-ops.ts';
 import { AutogradState } from './autograd-state.ts';
+import { type EnclosingProgram, NestedProgram } from './enclosing-program.ts';
 import { Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
 import type { GraphControl } from './graph-control.ts';
 import { lineIn, positionIn } from './position.ts';
 import type { RegionBuilder } from './region-builder.ts';
 import { factsRollback, rollback } from './rollback.ts';
-import { NestedSurroundings, type Surroundings } from './surroundings.ts';
 import { type OperandResolver, type Perform, resolve, type TapeCall } from './tape.ts';
 import { TensorInputs } from './tensor-inputs.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
@@ -63,7 +63,7 @@ export interface WrittenField {
 export class Tracer {
   readonly frames: TraceFrame[];
   readonly control: GraphControl;
-  readonly #places: NestedSurroundings;
+  readonly #places: NestedProgram;
   readonly guards = new Map<string, Guard>();
   /** Changes to make after the run. */
   readonly effects: EffectLog;
@@ -155,7 +155,7 @@ export class Tracer {
       outside: () => [],
       tape: this.tape,
     };
-    this.#places = new NestedSurroundings(root);
+    this.#places = new NestedProgram(root);
     this.#inputs = new TensorInputs(this, root.builder, history);
     this.control = control;
     this.random = randomStream(this);
@@ -172,7 +172,7 @@ export class Tracer {
     return this.#places.current.builder;
   }
 
-  get surroundings(): Surroundings {
+  get surroundings(): EnclosingProgram {
     return this.#places.current;
   }
 

@@ -263,13 +263,13 @@ export function guardChange(t: Tracer, source: Source, change: Change, key: stri
   t.guard(`${change} ${sourceKey(source)} ${keyText(key)}`, guard);
 }
 
-interface Existing {
+interface PreexistingObject {
   readonly value: object;
   readonly source: Source | null;
 }
 
 /** Returns the object of a pre-existing value. */
-function existing(variable: Variable): Existing | undefined {
+function existing(variable: Variable): PreexistingObject | undefined {
   switch (variable.kind) {
     case 'tensor':
       return variable.actual ? { value: variable.actual, source: variable.source } : undefined;

@@ -67,7 +67,7 @@ interface OpenGroup<Kind> {
 }
 
 /** Two groups merged into one. */
-type Both<Kind> = Pick<OpenGroup<Kind>, 'ops' | 'operands'> & { readonly kind: Kind };
+type MergedGroups<Kind> = Pick<OpenGroup<Kind>, 'ops' | 'operands'> & { readonly kind: Kind };
 
 const none: readonly never[] = [];
 
@@ -221,7 +221,7 @@ class GroupFinder<Kind> {
   }
 
   /** Returns the merged group; null if the two can't form one. The checks that reject most pairs come first. */
-  #asOne(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): Both<Kind> | null {
+  #asOne(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): MergedGroups<Kind> | null {
     const { mostParts, mostOperands } = this.#rules;
     if (earlier.ops.length + later.ops.length > mostParts) return null;
     if (!this.#haveSameSources(earlier.ops[0]!, later.ops[0]!)) return null;
@@ -252,7 +252,7 @@ class GroupFinder<Kind> {
   #joined(
     earlier: OpenGroup<Kind>,
     later: OpenGroup<Kind>,
-    { kind, ops, operands }: Both<Kind>,
+    { kind, ops, operands }: MergedGroups<Kind>,
   ): OpenGroup<Kind> {
     this.#take(earlier);
     this.#take(later);

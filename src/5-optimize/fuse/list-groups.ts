@@ -1,5 +1,5 @@
 import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';
-import { areApart, likenessOf } from '../../../runtime/program/fused/list-op.ts';
+import { areApart, structuralKeyOf } from '../../../runtime/program/fused/list-op.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
@@ -39,7 +39,7 @@ export function listGroups(program: Program, options: GroupOptions): Group[] {
       if (meets || isBarrier(op) || (options.adjacent && !isPart && !isView(op))) close(list);
     }
     if (!isPart) return;
-    const likeness = likenessOf(op, values);
+    const likeness = structuralKeyOf(op, values);
     const known = open.get(likeness);
     if (known && known.ops.length >= mostParts) close(known);
     const list = open.get(likeness) ?? {

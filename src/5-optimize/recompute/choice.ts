@@ -11,7 +11,7 @@ export type Cost = (program: Program) => number;
 export const mostWork = 4;
 
 /** How the recomputed values were chosen, as data from which the same program can be rebuilt. */
-export type How = Kept | EvictionPolicy;
+export type RecomputeSelection = Kept | EvictionPolicy;
 
 /** Values that are kept, and values that are recomputed rather than kept live. */
 export interface Kept {
@@ -24,19 +24,19 @@ export interface Kept {
  * of hundreds of candidates are used.
  */
 export class Candidate {
-  readonly how: How;
+  readonly how: RecomputeSelection;
   /** The rough number of arithmetic operations that run twice. */
   readonly work: number;
-  readonly #make: (how: How) => Recomputed;
+  readonly #make: (how: RecomputeSelection) => Recomputed;
   readonly #costOf: Cost;
   readonly #like: Candidate | undefined;
   #bytes: number | undefined;
 
   /** `like`: a candidate that writes the same program. */
   constructor(
-    how: How,
+    how: RecomputeSelection,
     work: number,
-    make: (how: How) => Recomputed,
+    make: (how: RecomputeSelection) => Recomputed,
     costOf: Cost,
     like?: Candidate,
   ) {

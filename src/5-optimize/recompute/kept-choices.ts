@@ -1,7 +1,7 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { cheapestKept } from './cheapest-kept.ts';
 import { checkpoints } from './checkpoints.ts';
-import { Candidate, type Cost, type How, type Kept, mostWork } from './choice.ts';
+import { Candidate, type Cost, type Kept, mostWork, type RecomputeSelection } from './choice.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { recomputeAtMost, recomputeInBackward } from './recompute-in-backward.ts';
 
@@ -36,7 +36,7 @@ export class KeptChoices {
   readonly #byRuns = new Map<string, Candidate>();
   /** Ops of all programs written so far. */
   #written = 0;
-  readonly #make = (how: How) => {
+  readonly #make = (how: RecomputeSelection) => {
     const { stays, brief } = how as Kept;
     return recomputeInBackward(this.#facts, new Set(stays), new Set(brief));
   };

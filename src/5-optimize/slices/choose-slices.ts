@@ -7,7 +7,7 @@ import type { Steps } from '../../programs/steps.ts';
 import { fusedForm } from '../fuse/fused-form.ts';
 import { productsReadApart, slicedApart } from './read-apart.ts';
 import { findRegion, type SlicePlan } from './region.ts';
-import { isNoSlower, type RoughTimes, roughTimes } from './rough-time.ts';
+import { type EstimatedTimes, isNoSlower, roughTimes } from './rough-time.ts';
 import { splitsAny } from './rules.ts';
 import { writeSlices } from './write-slices.ts';
 
@@ -95,7 +95,7 @@ interface SliceOptions {
    * convolutions are then sliced even if the peak is elsewhere.
    */
   readonly mayRecompute?: boolean;
-  readonly timesOf?: (program: Program) => RoughTimes;
+  readonly timesOf?: (program: Program) => EstimatedTimes;
   readonly choices?: Choices | undefined;
 }
 
@@ -162,17 +162,17 @@ interface Search {
 const roughness = 0.02;
 
 /** Estimates the times of a program in its fused form: a chain is one launch, and so is each of its parts. */
-function fusedTimes(program: Program): RoughTimes {
+function fusedTimes(program: Program): EstimatedTimes {
   return roughTimes(fusedForm(program, new Set(program.outputs)));
 }
 
 /** Checks that a candidate is no slower than the best one so far, and faster than without slices. */
 function noSlowerThan(
   original: Program,
-  modelled: (program: Program) => RoughTimes,
+  modelled: (program: Program) => EstimatedTimes,
 ): Search['isFastEnough'] {
-  const known = new Map<Program, RoughTimes>();
-  const timesOf = (program: Program): RoughTimes => {
+  const known = new Map<Program, EstimatedTimes>();
+  const timesOf = (program: Program): EstimatedTimes => {
     const times = known.get(program) ?? modelled(program);
     known.set(program, times);
     return times;

@@ -10,7 +10,7 @@ import { findRegion, type SlicePlan } from './region.ts';
 import { writeSlices } from './write-slices.ts';
 
 /** A matrix product whose rows separate ops read in equal parts. */
-interface ReadApart {
+interface SplitProduct {
   readonly product: number;
   readonly plan: SlicePlan;
 }
@@ -19,7 +19,7 @@ interface ReadApart {
  * Finds products that are computed as a whole and read part by part, such as the gates of all steps of a sequence: when
  * computed part by part, each part exists only until its last read.
  */
-export function productsReadApart(program: Program): ReadApart[] {
+export function productsReadApart(program: Program): SplitProduct[] {
   const readers = readersOf(program);
   return program.ops.flatMap((op, index) => {
     if (op.op.name !== 'matmul' || program.values[op.inputs[0]!]!.shape.length !== 2) return [];

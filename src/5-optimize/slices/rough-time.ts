@@ -26,10 +26,10 @@ const leastPart = 7500;
 const sharedMemory = 1.5;
 
 /** Nanoseconds that a program takes, for each number of threads. */
-export type RoughTimes = readonly number[];
+export type EstimatedTimes = readonly number[];
 
 /** Whether a program takes at most `share` of another program's time, on any number of threads. */
-export function isNoSlower(times: RoughTimes, than: RoughTimes, share = 1): boolean {
+export function isNoSlower(times: EstimatedTimes, than: EstimatedTimes, share = 1): boolean {
   return times.every((time, i) => time <= than[i]! * share);
 }
 
@@ -39,7 +39,7 @@ export function isNoSlower(times: RoughTimes, than: RoughTimes, share = 1): bool
  * memory, or of the cache if the bytes were touched recently. Threads share the work of launches that are large
  * enough.
  */
-export function roughTimes({ ops, values }: Program): RoughTimes {
+export function roughTimes({ ops, values }: Program): EstimatedTimes {
   const roots = new Map<ValueId, ValueId>();
   /** For each memory, the total bytes touched when it was last used. */
   const touched = new Map<ValueId, number>();

@@ -14,7 +14,7 @@ import { type LiveRange, layOut } from './layout.ts';
  * block alive. On a GPU, an arena is used only if bytes are preferred or limited, since kernels that write to one
  * buffer run one after another.
  */
-export function placedInArena(plan: Plan, values: ValueTable, memory: Wanted): Plan {
+export function placedInArena(plan: Plan, values: ValueTable, memory: ArenaOptions): Plan {
   const { steps } = plan;
   const device = addressedDevice(steps, values);
   if (!device || !isWanted(memory, device)) return plan;
@@ -40,9 +40,9 @@ export function placedInArena(plan: Plan, values: ValueTable, memory: Wanted): P
   return { ...plan, steps: own, arenaBytes: bytes };
 }
 
-type Wanted = Pick<MemoryOptions, 'arena' | 'freeAtLastUse' | 'prefer' | 'budget'>;
+type ArenaOptions = Pick<MemoryOptions, 'arena' | 'freeAtLastUse' | 'prefer' | 'budget'>;
 
-function isWanted(memory: Wanted, { kind }: Device): boolean {
+function isWanted(memory: ArenaOptions, { kind }: Device): boolean {
   return memory.arena && memory.freeAtLastUse && (kind !== 'gpu' || mayBeSlower(memory));
 }
 

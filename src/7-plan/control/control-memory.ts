@@ -39,7 +39,7 @@ export function onPath(plan: Plan, simulatable: Simulatable, path: Decider): Pla
     const before = holdersIn(slots);
     // A missing gradient takes no memory.
     const operands = inputs.map((id) => slots[id]!.holder);
-    const most = simulation.excursion(run);
+    const most = simulation.peakIncrease(run);
     const made = madeBy(step.op, slots, before, bytesOf);
     const scratch = most - made.reduce(plus, 0);
     const moves = movedOperands(step);

@@ -24,7 +24,7 @@ export interface Explored {
 }
 
 /** The memory state before a step, and a path to it. */
-interface Reached {
+interface PendingPath {
   readonly step: number;
   readonly memory: Snapshot | null;
   readonly decisions: Decisions;
@@ -50,7 +50,7 @@ export function explorePaths(
   let worst: Decisions = [];
   const ends = new Map<string, Decisions>();
   const seen = new Set<string>();
-  const reached: Reached[] = [{ step: 0, memory: null, decisions: [] }];
+  const reached: PendingPath[] = [{ step: 0, memory: null, decisions: [] }];
   const notePeak = (bytes: number, decisions: Decisions) => {
     if (bytes - donatedBytes <= peakBytes) return;
     peakBytes = bytes - donatedBytes;
@@ -63,7 +63,7 @@ export function explorePaths(
   return { peakBytes, decisions: worst, ends: [...ends.values()], isComplete, isGrowing };
 
   /** Runs up to a step that decides, and queues its outcomes. */
-  function follow({ step: from, memory, decisions }: Reached): void {
+  function follow({ step: from, memory, decisions }: PendingPath): void {
     const run = new ResumableRun(values, base, memory ?? undefined, true);
     if (!memory) {
       donatedBytes = run.enter(plan, entering);
@@ -115,7 +115,7 @@ function decides({ steps }: Plan, step: number): boolean {
 }
 
 /** Thrown where a path reaches the memory state of another path: both continue identically. */
-class PathsMeet extends Error {}
+class PathsConverge extends Error {}
 
 /** Returns whether a path runs to its end. */
 function isCompleted(run: () => void): boolean {
@@ -123,7 +123,7 @@ function isCompleted(run: () => void): boolean {
     run();
     return true;
   } catch (error) {
-    if (error instanceof PathsMeet) return false;
+    if (error instanceof PathsConverge) return false;
     throw error;
   }
 }
@@ -155,7 +155,7 @@ class ExploringPath extends DecidedPath {
   protected override open(op: ProgramOp, others: readonly number[]): void {
     const { around, entered, live } = currentSimulation();
     const key = `${around.map((each) => numberOf(each.op)).join()},${numberOf(op)} ${live} ${memoryKey(...around.map(({ slots }) => slots), entered)}`;
-    if (this.#known.has(key)) throw new PathsMeet();
+    if (this.#known.has(key)) throw new PathsConverge();
     this.#known.add(key);
     for (const other of others) this.#open.push([...this.made, other]);
   }

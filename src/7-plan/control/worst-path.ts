@@ -16,7 +16,7 @@ export type SimulatePath<F extends SimulatedPath = SimulatedPath> = (
   like?: { readonly simulated: F; readonly but: ProgramOp },
 ) => F;
 
-interface Seen<F extends SimulatedPath> {
+interface TriedPath<F extends SimulatedPath> {
   readonly path: UniformPath;
   readonly simulated: F;
 }
@@ -59,9 +59,9 @@ export function worstPath<F extends SimulatedPath>(simulate: SimulatePath<F>): W
   return { path, peakBytes: simulated.peakBytes };
 }
 
-function worstSeen<F extends SimulatedPath>(simulate: SimulatePath<F>): Seen<F> {
+function worstSeen<F extends SimulatedPath>(simulate: SimulatePath<F>): TriedPath<F> {
   let [paths, spent] = [0, 0];
-  const look: Look<F> = (path, from, but) => {
+  const look: TryPath<F> = (path, from, but) => {
     if (spent >= mostSteps && paths >= fewPaths) return null;
     const simulated = from
       ? simulate(path, { simulated: from.simulated, but: but! })
@@ -71,7 +71,7 @@ function worstSeen<F extends SimulatedPath>(simulate: SimulatePath<F>): Seen<F> 
     return { path, simulated };
   };
   const start = new UniformPath();
-  const first: Seen<F> = { path: start, simulated: simulate(start) };
+  const first: TriedPath<F> = { path: start, simulated: simulate(start) };
   if (countPaths(first.path) <= fewPaths) return worstOf(first, allPaths(first.path), look);
   const factors = factorsOf(first, [...first.path.options.keys()], look);
   const steps = first.simulated.peaks
@@ -101,21 +101,21 @@ function worstSeen<F extends SimulatedPath>(simulate: SimulatePath<F>): Seen<F> 
 }
 
 /** `from`: a simulated path that differs in the decision of one op. Returns null if no more paths are tried. */
-type Look<F extends SimulatedPath> = (
+type TryPath<F extends SimulatedPath> = (
   path: UniformPath,
-  from?: Seen<F>,
+  from?: TriedPath<F>,
   but?: ProgramOp,
-) => Seen<F> | null;
+) => TriedPath<F> | null;
 
 export function countPaths({ options }: UniformPath): number {
   return [...options.values()].reduce((all, { length }) => all * length, 1);
 }
 
 function worstOf<F extends SimulatedPath>(
-  first: Seen<F>,
+  first: TriedPath<F>,
   paths: Iterable<UniformPath>,
-  look: Look<F>,
-): Seen<F> {
+  look: TryPath<F>,
+): TriedPath<F> {
   let worst = first;
   for (const path of paths) {
     const other = look(path);
@@ -126,7 +126,10 @@ function worstOf<F extends SimulatedPath>(
 }
 
 /** Returns the worst of a path and its neighbors, which differ from it in one decision. */
-function worstNeighbour<F extends SimulatedPath>(from: Seen<F>, look: Look<F>): Seen<F> {
+function worstNeighbour<F extends SimulatedPath>(
+  from: TriedPath<F>,
+  look: TryPath<F>,
+): TriedPath<F> {
   let worst = from;
   for (const [op, options] of from.path.options) {
     for (const decision of options) {
@@ -158,11 +161,11 @@ function* allPaths(from: UniformPath, settled = new Set<ProgramOp>()): Generator
 
 /** Returns the factors of the ops on a path, simulating each alternative decision by itself. */
 function factorsOf<F extends SimulatedPath>(
-  from: Seen<F>,
+  from: TriedPath<F>,
   ops: readonly ProgramOp[],
-  look: Look<F>,
+  look: TryPath<F>,
 ): Factor[] {
-  const others = new Map<ProgramOp, Seen<F>[]>();
+  const others = new Map<ProgramOp, TriedPath<F>[]>();
   for (const op of ops) {
     const options = from.path.options.get(op)!;
     const rest = options.filter((decision) => decision !== from.path.chosen.get(op));

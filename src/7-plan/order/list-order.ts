@@ -76,7 +76,7 @@ function rankOf(order: Order): Int32Array {
  * List scheduling from the front: keeps the given order, but runs an op that doesn't increase the live bytes as soon as
  * possible, such as applying a complete gradient. The op may raise the live bytes up to `ceiling` while it runs.
  */
-export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Order {
+export function scheduleReleasesFirst(graph: MemoryGraph, given: Order, ceiling: number): Order {
   const { before, after, touches } = graph;
   const walk = new LiveBytes(graph);
   return scheduled(graph, {

@@ -9,7 +9,7 @@ import { type CutAt, cutAt, cutAtLast } from './cut-at.ts';
 import { exactOrder } from './exact-order.ts';
 import { type Families, familiesOf } from './families.ts';
 import { delayed } from './late-writes.ts';
-import { hastened, postponed } from './list-order.ts';
+import { postponed, scheduleReleasesFirst } from './list-order.ts';
 import {
   isLeaner,
   LiveBytes,
@@ -291,11 +291,11 @@ class OrderSearch {
     };
     if (isEnough(base)) return;
     const { peak } = this.profile;
-    const early = hastened(graph, base, peak);
+    const early = scheduleReleasesFirst(graph, base, peak);
     if (isEnough(early)) return;
     const late = postponed(graph, early);
-    if (isEnough(late) || isEnough(hastened(graph, late, peak))) return;
-    this.#offer(hastened(graph, postponed(graph, base), peak));
+    if (isEnough(late) || isEnough(scheduleReleasesFirst(graph, late, peak))) return;
+    this.#offer(scheduleReleasesFirst(graph, postponed(graph, base), peak));
   }
 
   #offer(order: Order): void {

@@ -3,7 +3,7 @@ import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import { plural } from '../../../runtime/errors/plural.ts';
 import { loadFunction } from '../files/load-function.ts';
 import { capturedModes, eager, type Mode } from './modes.ts';
-import { judge, type ModeDifference, seeMode, type Verdict } from './processes.ts';
+import { compareSeparately, type ModeDifference, observeMode, type Verdict } from './processes.ts';
 import { writeSmallest } from './smallest.ts';
 
 interface CheckOptions {
@@ -24,7 +24,7 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
   const { name, inputs } = await loadFunction(file, options.function);
   await inputs(); // what it rejects is rejected here, once
   const request = { file: resolve(file), function: name, calls };
-  const expected = await seeMode({ ...request, mode: eager });
+  const expected = await observeMode({ ...request, mode: eager });
   if ('ended' in expected) throw cannotRun(file, expected.ended);
   const { thrown } = expected.report;
   if (thrown.length > 0) {
@@ -33,7 +33,7 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
   const different: { mode: Mode; difference: ModeDifference }[] = [];
   const width = Math.max(...modes.map(({ name }) => name.length));
   for (const mode of modes) {
-    const verdict = await judge(request, mode, expected);
+    const verdict = await compareSeparately(request, mode, expected);
     if (verdict.kind === 'different') different.push({ mode, ...verdict });
     process.stdout.write(`${mode.name.padEnd(width)} ${sentence(verdict)}\n`);
   }

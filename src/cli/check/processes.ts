@@ -4,7 +4,7 @@ import { eager, type Mode } from './modes.ts';
 import type { ModeReport, ModeRequest } from './run-mode.ts';
 
 /** The observations of one mode; `ended`: why the module failed or the process died. */
-export type Seen =
+export type ModeObservation =
   | { readonly report: ModeReport; readonly lines: string }
   | { readonly ended: string };
 
@@ -17,7 +17,7 @@ const timeLimit = 120_000;
 class ModeProcess {
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;
-  #receive: (seen: Seen) => void = () => {};
+  #receive: (seen: ModeObservation) => void = () => {};
   #lines = '';
   #errors = '';
 
@@ -26,7 +26,7 @@ class ModeProcess {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#closed = once(this.#child, 'close');
-    this.#child.on('message', (seen) => this.#receive(seen as Seen));
+    this.#child.on('message', (seen) => this.#receive(seen as ModeObservation));
     this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.#lines += text;
     });
@@ -39,14 +39,14 @@ class ModeProcess {
     return this.#child.connected;
   }
 
-  async see(request: ModeRequest, limit: number): Promise<Seen> {
+  async observe(request: ModeRequest, limit: number): Promise<ModeObservation> {
     this.#errors = '';
     const timer = setTimeout(() => this.kill(), limit);
-    const reply = new Promise<Seen>((resolve) => {
+    const reply = new Promise<ModeObservation>((resolve) => {
       this.#receive = resolve;
     });
     const end = this.#closed.then(
-      (): Seen => ({ ended: this.#errors.trim() || 'the process ended without output' }),
+      (): ModeObservation => ({ ended: this.#errors.trim() || 'the process ended without output' }),
     );
     // If the process has ended, its `close` event reports that.
     if (this.isAlive) this.#child.send(request, () => {});
@@ -71,9 +71,9 @@ class ModeProcess {
 }
 
 /** Runs one mode in a separate process. */
-export async function seeMode(request: ModeRequest): Promise<Seen> {
+export async function observeMode(request: ModeRequest): Promise<ModeObservation> {
   const own = new ModeProcess();
-  const seen = await own.see(request, timeLimit);
+  const seen = await own.observe(request, timeLimit);
   const late = await own.finish(timeLimit);
   return 'ended' in seen ? seen : { ...seen, lines: seen.lines + late };
 }
@@ -93,10 +93,10 @@ export class ModePair {
   }
 
   /** Compares the mode with eager execution. Null if the function fails eagerly, or throws in more calls than `throws`. */
-  async judge(request: Request, throws: number, limit: number): Promise<Verdict | null> {
+  async compareWithEager(request: Request, throws: number, limit: number): Promise<Verdict | null> {
     const [wanted, seen] = await Promise.all([
-      this.#eager.see({ ...request, mode: eager }, limit),
-      this.#captured.see({ ...request, mode: this.#mode }, limit),
+      this.#eager.observe({ ...request, mode: eager }, limit),
+      this.#captured.observe({ ...request, mode: this.#mode }, limit),
     ]);
     if ('ended' in wanted || wanted.report.thrown.length > throws) return null;
     return compare(wanted, seen);
@@ -122,23 +122,26 @@ export type Verdict =
   | { readonly kind: 'same'; readonly checked: number }
   /** The mode does not apply, for example because the function is not one program. */
   | { readonly kind: 'refused'; readonly why: string }
-  | Different;
+  | DifferentVerdict;
 
-interface Different {
+interface DifferentVerdict {
   readonly kind: 'different';
   readonly difference: ModeDifference;
 }
 
 /** Runs a mode in a separate process, and compares it with eager execution. */
-export async function judge(
+export async function compareSeparately(
   request: Request,
   mode: Mode,
-  expected: Exclude<Seen, { ended: string }>,
+  expected: Exclude<ModeObservation, { ended: string }>,
 ): Promise<Verdict> {
-  return compare(expected, await seeMode({ ...request, mode }));
+  return compare(expected, await observeMode({ ...request, mode }));
 }
 
-function compare(wanted: Exclude<Seen, { ended: string }>, seen: Seen): Verdict {
+function compare(
+  wanted: Exclude<ModeObservation, { ended: string }>,
+  seen: ModeObservation,
+): Verdict {
   if ('ended' in seen) return different('the process', 'ends as it should', seen.ended);
   const { failed } = seen.report;
   if (failed && failed.name !== 'CheckError' && failed.name !== 'InvariantError') {
@@ -156,6 +159,6 @@ function compare(wanted: Exclude<Seen, { ended: string }>, seen: Seen): Verdict 
   return { kind: 'same', checked: seen.report.checked };
 }
 
-function different(at: string, eagerly: string, captured: string): Different {
+function different(at: string, eagerly: string, captured: string): DifferentVerdict {
   return { kind: 'different', difference: { at, eager: eagerly, captured } };
 }

@@ -13,7 +13,7 @@ interface Edit {
 }
 
 /** Returns whether a program still shows the difference. */
-type StillShows = (text: string) => Promise<boolean>;
+type InterestingnessTest = (text: string) => Promise<boolean>;
 
 /**
  * Reduces a module while it still shows a difference: removes statements and elements, replaces calls and operators
@@ -23,7 +23,7 @@ type StillShows = (text: string) => Promise<boolean>;
 export async function reduce(
   text: string,
   names: readonly string[],
-  stillShows: StillShows,
+  stillShows: InterestingnessTest,
   deadline: number,
 ): Promise<string> {
   const program = parse(text, { ecmaVersion: 'latest', sourceType: 'module' });

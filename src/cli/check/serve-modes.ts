@@ -1,5 +1,5 @@
 import { errorText } from '../files/report-error.ts';
-import type { Seen } from './processes.ts';
+import type { ModeObservation } from './processes.ts';
 import { type ModeRequest, runMode } from './run-mode.ts';
 
 /** The hidden command that runs modes for its parent, until that sends `finish`. */
@@ -11,7 +11,7 @@ export function serveModes(): void {
     lines += typeof text === 'string' ? text : new TextDecoder().decode(text);
     return true;
   }) as typeof write;
-  const respond = async (request: ModeRequest): Promise<Seen> => {
+  const respond = async (request: ModeRequest): Promise<ModeObservation> => {
     try {
       const report = await runMode(request);
       return { report, lines };

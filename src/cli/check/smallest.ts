@@ -86,7 +86,7 @@ class Repeated {
   async #isLike(pair: ModePair): Promise<boolean> {
     const { difference, throws } = this.#finding;
     const request = { ...this.#request, calls: this.#calls, version: this.#version };
-    const verdict = await pair.judge(request, throws, this.#limit);
+    const verdict = await pair.compareWithEager(request, throws, this.#limit);
     return verdict?.kind === 'different' && sortOf(verdict.difference) === sortOf(difference);
   }
 

@@ -4,7 +4,7 @@ import { ArgumentError, DataError } from '../../../runtime/errors/errors.ts';
 import { budgetsBetween, curveOf, curveTable } from '../../lab/compare/curve.ts';
 import type { VariantResult } from '../../lab/compare/measure.ts';
 import { renderComparison } from '../../lab/compare/page.ts';
-import { printTable, problemsOf, waysTable } from '../../lab/compare/tables.ts';
+import { printTable, problemsOf, variantsTable } from '../../lab/compare/tables.ts';
 import { ablations, stepVariants, variants } from '../../lab/compare/variants.ts';
 import { writeOutput } from '../files/write-output.ts';
 import { loadSubject } from './load-subject.ts';
@@ -104,7 +104,7 @@ function printComparison({ results, curve, problems }: Comparison): void {
   const baseline = results.find(({ name }) => name === 'eager');
   for (const group of new Set(results.map((variant) => variant.group))) {
     const members = results.filter((variant) => variant.group === group);
-    process.stdout.write(`${group}\n${printTable(waysTable(members, baseline), columns)}\n\n`);
+    process.stdout.write(`${group}\n${printTable(variantsTable(members, baseline), columns)}\n\n`);
   }
   if (curve.length > 0) process.stdout.write(`curve\n${printTable(curveTable(curve))}\n\n`);
   for (const problem of problems) process.stdout.write(`failed: ${problem}\n`);

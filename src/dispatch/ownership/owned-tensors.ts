@@ -2,13 +2,13 @@ import type { Holder } from '../../../runtime/device/holder.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import { closureOf } from '../../vm/frames/function-of.ts';
-import { areHolding, forEachHeld } from '../../vm/frames/held.ts';
+import { anyFrameContains, forEachHeld } from '../../vm/frames/held.ts';
 import { type CopiesViews, SavedMemory } from './saved-views.ts';
 
 const none: ReadonlySet<Tensor> = new Set();
 
 /** The objects that one run of an entry created. */
-export interface Made {
+export interface CreatedObjects {
   /** Results that no effect has stored. */
   readonly own: readonly Tensor[];
   /** Results that an effect has stored, possibly in a container of the frames. */
@@ -103,7 +103,7 @@ export class OwnedTensors {
   }
 
   /** Called when the function returns: keeps everything reachable from its value, and frees the rest. */
-  leave(value: unknown, made: Made): void {
+  leave(value: unknown, made: CreatedObjects): void {
     this.isUsed = true;
     this.#register(made);
     this.escape(value);
@@ -111,7 +111,7 @@ export class OwnedTensors {
   }
 
   /** Called when execution continues in `frames`. */
-  moveTo(frames: readonly Frame[], made: Made): void {
+  moveTo(frames: readonly Frame[], made: CreatedObjects): void {
     this.isUsed = true;
     for (const output of made.own) this.add(output);
     this.#register(made);
@@ -120,7 +120,7 @@ export class OwnedTensors {
     const held = isFew ? null : new Set<unknown>();
     if (held) forEachHeld(frames, (value) => held.add(value));
     for (const tensor of this.#owned) {
-      if (!(held ? held.has(tensor) : areHolding(frames, tensor))) this.#dispose(tensor);
+      if (!(held ? held.has(tensor) : anyFrameContains(frames, tensor))) this.#dispose(tensor);
     }
     if (held && this.#containers) this.#disposeUnreachable(held, this.#containers);
   }
@@ -177,7 +177,7 @@ export class OwnedTensors {
   }
 
   /** Registers the objects that a run created, and how effects use them. */
-  #register({ containers, stored, captured }: Made): void {
+  #register({ containers, stored, captured }: CreatedObjects): void {
     if (containers.length > 0) this.#containers ??= new Set();
     for (const container of containers) this.#containers!.add(container);
     for (const container of containers) for (const item of itemsOf(container)) this.#contain(item);

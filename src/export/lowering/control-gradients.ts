@@ -22,7 +22,7 @@ export type WriteOps<V extends TargetValue> = (
 type Type<V extends TargetValue> = Pick<V, 'element' | 'shape'>;
 
 /** Gradients by index: results first, then operands. */
-type Given<V> = (number: number) => Gradient<V> | undefined;
+type GradientLookup<V> = (number: number) => Gradient<V> | undefined;
 
 /**
  * Branches and loops that gradients flow through. A branch returns the values that it saves for backward as additional
@@ -196,7 +196,7 @@ export class ControlGradients<V extends TargetValue> {
     layout: SavedLayout,
     saved: readonly V[],
     { layout: { first }, operands }: Tape<V>,
-    given: Given<V>,
+    given: GradientLookup<V>,
   ): (Gradient<V> | null)[] {
     const { program, part, shared } = layout;
     const engine = this.#engine;

@@ -1,7 +1,7 @@
 import { type ReportSection, renderReport } from '../report.ts';
 import { captionOf, curveOf, curveTable } from './curve.ts';
 import type { VariantResult } from './measure.ts';
-import { mib, peakTable, savedTable, subgraphTable, waysTable } from './tables.ts';
+import { mib, peakTable, savedTable, subgraphTable, variantsTable } from './tables.ts';
 
 interface ComparisonPage {
   readonly title: string;
@@ -46,7 +46,7 @@ function section(
       'Bytes allocated on the device while one step runs; peaks include parameters, state and the batch. ' +
       'Fragmentation is the share of the free bytes at the peak that lie outside of the largest free block.',
     lines: results.map(({ title, timeline }) => ({ name: title, timeline })),
-    table: waysTable(results, baseline),
+    table: variantsTable(results, baseline),
     details: withDetails ? results.flatMap(detailsOf) : [],
   };
 }

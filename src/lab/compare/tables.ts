@@ -18,7 +18,7 @@ function percent(part: number, all: number): string {
 }
 
 /** One row per variant, with peaks relative to eager execution with reference counting. */
-export function waysTable(
+export function variantsTable(
   results: readonly VariantResult[],
   baseline: VariantResult | undefined,
 ): ReportTable {

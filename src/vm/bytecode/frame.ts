@@ -21,7 +21,7 @@ export interface Scope {
   /** Like `set`, but resolves the name once, for code that writes it often. */
   writer?(name: string, strict: boolean): (value: unknown) => void;
   /**
-   * Returns true if the name can't change any more: const, import, or a function or class that is never assigned.
+   * Returns true if the name can no longer change: const, import, or a function or class that is never assigned.
    */
   isConstant(name: string): boolean;
   /**

@@ -14,7 +14,7 @@ export function openIterators(code: Code): readonly RegisterSet[] {
   const pending: Pc[] = code.instructions.map((_, pc) => pc).reverse();
   for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
     for (const next of successors(code, pc)) {
-      if (open[next]!.addAll(openOnWayTo(code, pc, next, open[pc]!))) pending.push(next);
+      if (open[next]!.addAll(openAfterEdge(code, pc, next, open[pc]!))) pending.push(next);
     }
     const handler = handlerOf(code, pc);
     if (handler && open[handler.target]!.addAll(openInHandler(handler, open[pc]!))) {
@@ -31,7 +31,7 @@ function openInHandler({ error }: ProtectedRegion, before: RegisterSet): Registe
   return after;
 }
 
-function openOnWayTo(code: Code, pc: Pc, next: Pc, before: RegisterSet): RegisterSet {
+function openAfterEdge(code: Code, pc: Pc, next: Pc, before: RegisterSet): RegisterSet {
   const instruction = code.instructions[pc]!;
   const after = before.copy();
   switch (instruction.op) {

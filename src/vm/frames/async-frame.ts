@@ -1,5 +1,5 @@
 import type { Frame } from '../bytecode/frame.ts';
-import type { AnyFunction } from '../language/itself.ts';
+import type { AnyFunction } from '../language/return-override.ts';
 import type { Begin } from './driven-frame.ts';
 import type { Machine } from './machine.ts';
 import { Suspended } from './suspended.ts';

@@ -1,13 +1,13 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { Closure } from '../bytecode/frame.ts';
-import { type AnyFunction, Itself } from '../language/itself.ts';
 import { defineProperty, descriptionOf, descriptor } from '../language/primordials.ts';
+import { type AnyFunction, ReturnOverride } from '../language/return-override.ts';
 import { activate, thisSeenBy } from './activation.ts';
 import { asyncCallable } from './async-frame.ts';
 import { asyncGeneratorCallable, generatorCallable } from './generator-frame.ts';
 import type { MachineFor } from './machine.ts';
 
-class Marked extends Itself {
+class Marked extends ReturnOverride {
   readonly #closure: Closure;
 
   constructor(fn: AnyFunction, closure: Closure) {

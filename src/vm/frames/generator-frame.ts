@@ -1,8 +1,8 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { delegateOf } from '../language/async-iterator.ts';
-import type { AnyFunction } from '../language/itself.ts';
 import { apply, listOf } from '../language/primordials.ts';
+import type { AnyFunction } from '../language/return-override.ts';
 import { Returned, yieldAll, yieldOnce } from '../language/returned-yield.ts';
 import { asyncDriver } from './async-generator-frame.ts';
 import {

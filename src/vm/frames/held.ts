@@ -13,19 +13,19 @@ export function mayRead(frame: Frame, value: unknown): boolean {
   for (let i = registers.indexOf(value); i >= 0; i = registers.indexOf(value, i + 1)) {
     if (live.has(reg(i)) || liveWhileWaiting(frame)?.has(reg(i))) return true;
   }
-  return args.some((arg, index) => arg === value && pc <= lastTaken(closure.code, index));
+  return args.some((arg, index) => arg === value && pc <= lastArgumentRead(closure.code, index));
 }
 
 /** Returns all values that the frame may still read, except its `this` and its closure's cells. */
 export function readableIn(frame: Frame): unknown[] {
   const { closure, pc, registers, args } = frame;
   const live = [...liveBefore(closure.code)[pc]!, ...(liveWhileWaiting(frame) ?? [])];
-  const waiting = args.filter((_, index) => pc <= lastTaken(closure.code, index));
+  const waiting = args.filter((_, index) => pc <= lastArgumentRead(closure.code, index));
   return [...live.map((register) => registers[register]), ...waiting];
 }
 
 /** Returns whether a frame contains the value, live or not. */
-export function areHolding(frames: readonly Frame[], value: unknown): boolean {
+export function anyFrameContains(frames: readonly Frame[], value: unknown): boolean {
   return frames.some(
     ({ closure, registers, args, thisValue }) =>
       registers.includes(value) ||
@@ -53,18 +53,18 @@ function liveWhileWaiting({ closure: { code }, pc }: Frame): LiveSet | undefined
   return waits ? liveDuring(code, pc - 1) : undefined;
 }
 
-const lastTakenOf = new WeakMap<Code, readonly Pc[]>();
+const lastReadsOf = new WeakMap<Code, readonly Pc[]>();
 
 /** Returns the last instruction that reads argument number `index`; -1 if there is none. */
-function lastTaken(code: Code, index: number): Pc {
-  let last = lastTakenOf.get(code);
+function lastArgumentRead(code: Code, index: number): Pc {
+  let last = lastReadsOf.get(code);
   if (!last) {
     const found: Pc[] = [];
     code.instructions.forEach((instruction, pc) => {
       if (instruction.op === 'arg') found[instruction.index] = pc;
     });
     last = found;
-    lastTakenOf.set(code, last);
+    lastReadsOf.set(code, last);
   }
   return last[index] ?? -1;
 }

@@ -1,6 +1,6 @@
 import type { Code } from '../bytecode/code.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
-import type { AnyFunction } from '../language/itself.ts';
+import type { AnyFunction } from '../language/return-override.ts';
 
 /** Runs a frame from its pc to its return, or to a suspension, for which it returns `Suspended`. */
 export type Machine = (frame: Frame) => unknown;

@@ -7,11 +7,11 @@ import { firstBranch, firstOperator, operatorOf, type PackedCode } from './packe
 import { asIterator } from './semantics.ts';
 
 /** Executes an instruction that isn't packed, and returns the pc to continue at. */
-type Rare = (frame: Frame, pc: number, machineFor: MachineFor) => number;
+type ExecuteUnpacked = (frame: Frame, pc: number, machineFor: MachineFor) => number;
 
 type Callable = (...args: unknown[]) => unknown;
 
-/** The result of `Rare` for an instruction that ends or suspends the run. */
+/** The result of `ExecuteUnpacked` for an instruction that ends or suspends the run. */
 export const pausing = -1;
 
 /**
@@ -24,7 +24,7 @@ export const pausing = -1;
 export function runPacked(
   frame: Frame,
   { words, values }: PackedCode,
-  rare: Rare,
+  rare: ExecuteUnpacked,
   machineFor: MachineFor,
 ): unknown {
   const R = frame.registers;

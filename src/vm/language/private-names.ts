@@ -1,6 +1,6 @@
-import { Itself } from './itself.ts';
 import { apply, isObject } from './primordials.ts';
 import { privateFailure } from './private-failures.ts';
+import { ReturnOverride } from './return-override.ts';
 
 /** `#name` of a class that the code creates, one per evaluation of the class. */
 export interface PrivateName {
@@ -37,7 +37,7 @@ interface Slot {
 
 /** Creates a native private field, so that proxies and frozen objects behave correctly. */
 function newSlot(): Slot {
-  class Field extends Itself {
+  class Field extends ReturnOverride {
     #value: unknown;
 
     constructor(object: object, value: unknown) {

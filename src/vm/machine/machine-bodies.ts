@@ -26,7 +26,7 @@ import {
 import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
 
 /** The context that all instructions of a body share. */
-export interface Surroundings extends Pick<Place, 'names' | 'marksPlace' | 'argument'> {
+export interface BodyContext extends Pick<Place, 'names' | 'marksPlace' | 'argument'> {
   /** Whether the text has a mark before each instruction. */
   readonly marksPcs: boolean;
 }
@@ -40,7 +40,7 @@ export interface Surroundings extends Pick<Place, 'names' | 'marksPlace' | 'argu
 export function switchBody(
   code: Code,
   graph: ControlGraph,
-  around: Surroundings,
+  around: BodyContext,
   go: (target: Pc) => Statement[] = goThroughSwitch,
 ): Statement[] {
   const falls = go === goThroughSwitch;
@@ -65,7 +65,7 @@ const goThroughSwitch = (target: Pc): Statement[] => [
 ];
 
 /** The machine that stops after every instruction, with the frame as data. */
-export function stopBody(code: Code, graph: ControlGraph, around: Surroundings): Statement[] {
+export function stopBody(code: Code, graph: ControlGraph, around: BodyContext): Statement[] {
   const live = liveBefore(code);
   return switchBody(code, graph, around, (target) => [
     ...saveFrame(code, live[target]!, target),
@@ -111,7 +111,7 @@ export function closeIterators(code: Code, above: number): Statement[] {
 export function blockStatements(
   code: Code,
   at: Block,
-  around: Surroundings,
+  around: BodyContext,
   go: (target: Pc) => Statement[],
   /** Continues at the next block of the code. */
   fall = go,

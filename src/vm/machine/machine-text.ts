@@ -18,7 +18,7 @@ import {
   throws,
   tries,
 } from './code-text.ts';
-import { closeIterators, type Surroundings, stopBody, switchBody } from './machine-bodies.ts';
+import { type BodyContext, closeIterators, stopBody, switchBody } from './machine-bodies.ts';
 import { argumentInList, type FreeNames } from './machine-statements.ts';
 import { entryName, regionName, structuredBody } from './structured-body.ts';
 
@@ -81,7 +81,7 @@ export function programText(code: Code, made: Expression): string {
   return [...strict, apply, returns(made)].join('\n');
 }
 
-interface BodyOptions extends Omit<Surroundings, 'names'> {
+interface BodyOptions extends Omit<BodyContext, 'names'> {
   readonly shape?: MachineShape | undefined;
   /** The pc at which the machine is entered. */
   readonly start: Expression;

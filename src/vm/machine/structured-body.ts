@@ -19,7 +19,7 @@ import {
   tries,
   when,
 } from './code-text.ts';
-import { blockStatements, closeIterators, type Surroundings } from './machine-bodies.ts';
+import { type BodyContext, blockStatements, closeIterators } from './machine-bodies.ts';
 
 /** Variables in scope besides those of the statements: the requested entry, and the current region. */
 export const entryName = 'q';
@@ -36,7 +36,7 @@ export const regionName = 'h';
 export function structuredBody(
   code: Code,
   graph: ControlGraph,
-  surroundings: Surroundings,
+  surroundings: BodyContext,
 ): Statement[] {
   const entersRegion = regionChanges(code, graph);
   return tree(graph.entry);

@@ -16,7 +16,7 @@ const forms: Readonly<Record<string, Form>> = {
 
 /** Of other objects than the tensor, or what another name does as well; and what builds the graph, which checks nothing. */
 const notTried =
-  /dispose|register|retain|backward|Sync$|data$|item$|tolist|toArray|standFor|setGradEdge|joinFamily/i;
+  /dispose|register|retain|backward|Sync$|data$|item$|tolist|toArray|representLeaf|setGradEdge|joinFamily/i;
 const isTried = (name: string): boolean => {
   return (
     !notTried.test(name) && (!name.endsWith('_') || /^(?:fill|clamp|add|mul|pow)_$/.test(name))

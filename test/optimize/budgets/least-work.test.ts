@@ -185,8 +185,8 @@ it('a candidate that cannot be cheaper than a known plan is not planned', () => 
   const { program, options } = source;
   const memory = { ...options.memory, budget, slices: false };
   const planned = (below: number) => {
-    const rival = { kind: 'fitting', share: below } as const;
-    const own: CompileOptions = { ...options, tier: 'final', memory, rival };
+    const incumbent = { kind: 'fitting', share: below } as const;
+    const own: CompileOptions = { ...options, tier: 'final', memory, incumbent };
     const planner = new SubgraphPlanner(new Compilation(own, Choices.none()));
     return finish(planner.inferenceWithin(program, {}));
   };

@@ -1,7 +1,7 @@
 import { invariant } from '../../../errors/invariant.ts';
 import type { Shape } from '../../../spec/shape.ts';
 import type { Device, Launch, Operand } from '../../device.ts';
-import { type Ground, Holder } from '../../holder.ts';
+import { type ArenaMemory, Holder } from '../../holder.ts';
 import { innerBytes, slotAlignment } from '../../inner-bytes.ts';
 import type { Attrs, AttrValue, KernelOp } from '../../kernel-op.ts';
 import {
@@ -24,7 +24,7 @@ const blockBytes = 64 << 10;
 const sharedBlockBytes = 4 << 20;
 
 /** The location of inner memory; replaced while kernels are recorded for a module. */
-export const innerGround: Ground = { alloc: (offset) => innerAt + offset, free: () => {} };
+export const innerGround: ArenaMemory = { alloc: (offset) => innerAt + offset, free: () => {} };
 
 /** A few rows of an operand, advanced from block to block. */
 class BlockOperand implements Operand {
@@ -33,7 +33,7 @@ class BlockOperand implements Operand {
 }
 
 /** An operand of the launch, and its step. */
-interface Moving {
+interface SteppedOperand {
   readonly to: BlockOperand;
   readonly isInput: boolean;
   readonly index: number;
@@ -52,10 +52,10 @@ interface BoundStage {
   /** The numbers it receives at each launch: by its own names, and by those of the staged op. */
   readonly numbers: readonly (readonly [own: string, name: string])[];
   /** Numbers it receives for each block, which increase from row to row. */
-  readonly advancing: readonly Advancing[];
+  readonly advancing: readonly AddressIncrement[];
 }
 
-interface Advancing {
+interface AddressIncrement {
   readonly own: string;
   /** Its name in the staged op. */
   readonly name: string;
@@ -65,7 +65,7 @@ interface Advancing {
 
 interface BoundBlock {
   readonly stages: readonly BoundStage[];
-  readonly moving: readonly Moving[];
+  readonly moving: readonly SteppedOperand[];
 }
 
 /**
@@ -176,7 +176,7 @@ class BlockBinder {
 
   #bind(rows: number): BoundBlock {
     const holders = this.#slots(rows);
-    const moving: Moving[] = [];
+    const moving: SteppedOperand[] = [];
     const stages = this.#body.stages.map((stage): BoundStage => {
       const { cut, op, part } = stage;
       const perRow = cut.count / this.#body.rows;
@@ -200,7 +200,7 @@ class BlockBinder {
         const value = this.#attrs[from];
         if (value !== undefined) attrs[name] = value;
       }
-      const advancing = Object.entries(cut.advances ?? {}).map(([own, step]): Advancing => {
+      const advancing = Object.entries(cut.advances ?? {}).map(([own, step]): AddressIncrement => {
         return { own, name: stageAttr(part, own), step: step * perRow };
       });
       const metas = this.#metas(stage, rows * perRow);

@@ -263,15 +263,15 @@ function perRow(
   };
 }
 
-type Moving = (operands: Three<Operand>) => void;
+type MoveElements = (operands: Three<Operand>) => void;
 
 const reading =
-  (move: Moving): Launch =>
+  (move: MoveElements): Launch =>
   ([x, index], [out]) =>
     move([x!, index!, out!]);
 
 /** Adds to zeros. */
-function adding({ shape, dtype }: TensorMeta, move: Moving): Launch {
+function adding({ shape, dtype }: TensorMeta, move: MoveElements): Launch {
   const bytes = sizeOf(shape) * dtypes[dtype].bytes;
   return ([dy, index], [dx]) => {
     fillBytes(addressOf(dx!, dtype), bytes);
@@ -280,7 +280,7 @@ function adding({ shape, dtype }: TensorMeta, move: Moving): Launch {
 }
 
 /** Writes to a copy of operand 0. */
-function onCopy(x: TensorMeta, out: TensorMeta, move: Moving): Launch {
+function onCopy(x: TensorMeta, out: TensorMeta, move: MoveElements): Launch {
   const start = copy([x], [out], {});
   return ([base, index, source], [target]) => {
     start([base!], [target!]);

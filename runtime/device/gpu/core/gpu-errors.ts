@@ -59,7 +59,7 @@ export function lostError(op: string, { reason, message }: LostInfo): DeviceErro
 }
 
 /** The op that requested a buffer, and the user's line. */
-interface Wanted {
+interface BufferRequest {
   readonly op: string;
   readonly at: UserPosition | undefined;
 }
@@ -67,7 +67,7 @@ interface Wanted {
 export function noMemory(
   bytes: number,
   cause: unknown,
-  { op, at }: Partial<Wanted> = {},
+  { op, at }: Partial<BufferRequest> = {},
 ): OutOfMemoryError {
   return new OutOfMemoryError({
     what: `${op || 'gpu'}: out of memory on the GPU`,

@@ -10,7 +10,7 @@ export const oldTarget = 'oldTarget';
  * another texture, and unwritten elements are copied, because a fragment computes the element at its own position.
  * Otherwise only written elements are drawn.
  */
-export function keepsOthers({ layout, aliases }: KernelText): boolean {
+export function preservesUnwritten({ layout, aliases }: KernelText): boolean {
   return layout !== null || aliases.length > 0;
 }
 
@@ -23,7 +23,7 @@ export function fragmentText(glsl: string, text: KernelText): string {
   const main = glsl.indexOf('void main(void) {');
   invariant(glsl.includes(read) && main >= 0, 'gpu.js made GLSL of another form');
   const start = glsl.slice(0, main).replace(read, `return ${texel('tex', 'x')};`);
-  return start + (keepsOthers(text) ? keepingMain(text) : directMain(text));
+  return start + (preservesUnwritten(text) ? keepingMain(text) : directMain(text));
 }
 
 function texel(sampler: string, index: string): string {

@@ -1,5 +1,5 @@
 import type { KernelText } from '../core/kernel-text.ts';
-import { keepsOthers, oldTarget } from './fragment-text.ts';
+import { oldTarget, preservesUnwritten } from './fragment-text.ts';
 import type { TextureHandle } from './texture.ts';
 
 /** One triangle that covers every texel; the scissor selects the texels to draw. */
@@ -10,7 +10,7 @@ void main(void) {
 
 /** A kernel in GL. Browsers compile in parallel with the page until the result is queried, on the first run. */
 export class GlProgram {
-  readonly keepsOthers: boolean;
+  readonly preservesUnwritten: boolean;
   readonly #gl: WebGL2RenderingContext;
   readonly #program: WebGLProgram;
   readonly #shaders: readonly [WebGLShader, WebGLShader];
@@ -21,9 +21,9 @@ export class GlProgram {
   /** Starts building a kernel from the fragment shader `fragment`. */
   constructor(gl: WebGL2RenderingContext, fragment: string, text: KernelText) {
     this.#gl = gl;
-    this.keepsOthers = keepsOthers(text);
+    this.preservesUnwritten = preservesUnwritten(text);
     const names = argumentNames(fragment);
-    const old = this.keepsOthers ? [oldTarget] : [];
+    const old = this.preservesUnwritten ? [oldTarget] : [];
     this.#samplers = [...names.slice(0, text.arrays), ...old];
     this.#scalarNames = names.slice(text.arrays);
     this.#program = gl.createProgram();
@@ -39,7 +39,7 @@ export class GlProgram {
     const gl = this.#gl;
     this.#scalars ??= this.#finish();
     gl.useProgram(this.#program);
-    const sources = this.keepsOthers ? [...inputs, target] : inputs;
+    const sources = this.preservesUnwritten ? [...inputs, target] : inputs;
     sources.forEach(({ texture }, unit) => {
       gl.activeTexture(gl.TEXTURE0 + unit);
       gl.bindTexture(gl.TEXTURE_2D, texture);

@@ -138,7 +138,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
       throw this.isLost ? lostError(op, lost) : buildError(op, cause);
     }
     this.#draws++;
-    if (!program.keepsOthers) {
+    if (!program.preservesUnwritten) {
       this.#textures.draw(buffer, offset, text.threads);
       return;
     }

@@ -86,7 +86,7 @@ export class IssuedStage {
     let result = words;
     for (const i of this.#changing) {
       const uniform = this.#written.uniforms[i]!;
-      const word = wordOf(uniform, toldValue(uniform, attrs));
+      const word = wordOf(uniform, attrUniformValue(uniform, attrs));
       if (result[i] === word) continue;
       if (result === words) result = words.slice();
       result[i] = word;
@@ -115,7 +115,7 @@ function placedValue(uniform: UniformValue, places: readonly Place[]): number {
   return 'value' in uniform ? uniform.value : 0;
 }
 
-function toldValue(uniform: UniformValue, attrs: Attrs): number {
+function attrUniformValue(uniform: UniformValue, attrs: Attrs): number {
   if (uniform.kind === 'integer') return uniform.of(attrs);
   if (uniform.kind !== 'attr') return 0;
   const value = Number(attrs[uniform.name]);

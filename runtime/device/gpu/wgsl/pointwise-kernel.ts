@@ -15,7 +15,7 @@ import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
 /** A tensor and its location in a launch. */
-interface Located {
+interface LocatedTensor {
   readonly slot: Slot;
   readonly meta: TensorMeta;
   /** The first element, for a part of a tensor. */
@@ -25,8 +25,8 @@ interface Located {
 /** Pointwise ops over one shape: a single op, or those of a fused op. */
 export interface PointwiseBody {
   readonly body: FusedBody;
-  readonly inputs: readonly Located[];
-  readonly outputs: readonly Located[];
+  readonly inputs: readonly LocatedTensor[];
+  readonly outputs: readonly LocatedTensor[];
   /** Returns the launch attribute's name for a number of a part. */
   readonly attr: (part: number, name: string) => string;
 }

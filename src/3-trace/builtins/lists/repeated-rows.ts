@@ -3,7 +3,7 @@
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { atRow } from '../../inputs/row-index.ts';
-import { DoesNotFit, isAlike, playCalls, type TapeCall, tensorsIn } from '../../state/tape.ts';
+import { isAlike, playCalls, type TapeCall, TapeMismatch, tensorsIn } from '../../state/tape.ts';
 import type { Target } from './row-elements.ts';
 
 /** The calls of one iteration. Pre-existing tensors are not `carried`: they don't change. */
@@ -20,7 +20,7 @@ export interface Iteration {
 }
 
 /** The results of several iterations. */
-export interface Left {
+export interface IterationResults {
   readonly carried: readonly (Tensor | null)[];
   /** All tensors appended to each array. */
   readonly pushed: readonly (readonly Tensor[])[];
@@ -38,9 +38,9 @@ export function repeatFor(
   rows: readonly (readonly Tensor[])[],
   iterations: readonly Iteration[],
   start: number,
-  before: Left,
+  before: IterationResults,
   target: Target,
-): Left {
+): IterationResults {
   const pushed = before.pushed.map((list) => [...list]);
   let { carried } = before;
   for (let i = start; i < rows.length; i++) {
@@ -66,7 +66,7 @@ function repeat(
     // Equal tensors must stay equal, and different tensors different.
     const isOther = known ? known !== next : !next || used.has(next);
     if (isOther || !next || !isAlike(recorded, next) || recorded.device !== next.device) {
-      throw new DoesNotFit();
+      throw new TapeMismatch();
     }
     found.set(recorded, next);
     used.add(next);

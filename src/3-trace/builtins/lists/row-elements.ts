@@ -12,7 +12,7 @@ import { newObject } from '../../heap/made-objects.ts';
 import type { VaryingCollection } from '../../heap/varying-collections.ts';
 import type { OuterTensors } from '../../inputs/outer-tensors.ts';
 import { Raised } from '../../state/exceptions.ts';
-import { DoesNotFit, type OperandResolver, type Replay } from '../../state/tape.ts';
+import { type OperandResolver, type Replay, TapeMismatch } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
 import { asArray, itemsOf } from '../../values/arrays.ts';
@@ -170,7 +170,7 @@ export function orByElement<T>(t: Tracer, body: () => T): T | undefined {
   } catch (error) {
     const isUndone =
       error instanceof GraphBreak ||
-      error instanceof DoesNotFit ||
+      error instanceof TapeMismatch ||
       error instanceof UnionMet ||
       error instanceof TostaticError ||
       (error instanceof Raised && !error.keepsEffects);
@@ -180,10 +180,11 @@ export function orByElement<T>(t: Tracer, body: () => T): T | undefined {
   }
 }
 
-function reasonOf(error: GraphBreak | DoesNotFit | UnionMet | TostaticError | Raised): string {
+function reasonOf(error: GraphBreak | TapeMismatch | UnionMet | TostaticError | Raised): string {
   if (error instanceof GraphBreak) return error.detail;
   if (error instanceof TostaticError) return error.message.split('\n', 1)[0]!;
-  if (error instanceof DoesNotFit) return 'its elements, or what it makes of them, differ in shape';
+  if (error instanceof TapeMismatch)
+    return 'its elements, or what it makes of them, differ in shape';
   return error instanceof Raised
     ? 'it throws for some elements'
     : 'a value in it is data-dependent in kind';

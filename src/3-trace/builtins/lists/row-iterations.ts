@@ -123,7 +123,7 @@ function indexOf({ first, next }: RowLoop): Counter {
   return index;
 }
 
-interface Surroundings extends Omit<Probe, 'others'> {
+interface ProbeContext extends Omit<Probe, 'others'> {
   /** The array of the loop, and other arrays whose element at the same index is read. */
   readonly all: readonly Rows[];
   readonly locations: readonly RowLocation[];
@@ -146,7 +146,7 @@ export class RowIterations {
   readonly iterations: Iteration[] = [];
   readonly #t: Tracer;
   readonly #loop: RowLoop;
-  readonly #around: Surroundings;
+  readonly #around: ProbeContext;
   /** The contents of the locations before each iteration, and after the last one. */
   readonly #contents: (readonly Variable[])[];
   /** The tensors computed by iterations. */
@@ -156,7 +156,7 @@ export class RowIterations {
   /** The tensors of the visited elements, which also differ between iterations. */
   readonly #elements = new Set<Tensor>();
 
-  constructor(t: Tracer, loop: RowLoop, around: Surroundings) {
+  constructor(t: Tracer, loop: RowLoop, around: ProbeContext) {
     this.#t = t;
     this.#loop = loop;
     this.#around = around;
@@ -252,7 +252,7 @@ export class RowIterations {
       .map((array) => ({ array, count: array.elements.length }));
     t.rows = watch;
     try {
-      const isPure = t.journal.leavesAlone(body, cells);
+      const isPure = t.journal.preservesObjects(body, cells);
       const longer = isPure || arrays.find(({ array, count }) => array.elements.length > count);
       if (typeof longer === 'object') throw new AppendsTo(longer.array);
       const isRepeatable = state().every((each, i) => each === before[i]);

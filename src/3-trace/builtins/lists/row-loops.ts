@@ -7,14 +7,14 @@ import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import type { Counter } from '../../inputs/row-index.ts';
 import { RowWatch } from '../../inputs/row-watch.ts';
-import { DoesNotFit } from '../../state/tape.ts';
+import { TapeMismatch } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { lengthBefore } from '../../values/arrays.ts';
 import { offsetFromLength } from '../../values/varying-array.ts';
 import { TensorList } from '../../variables/tensor-list.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { NewArrayVariable, SymbolicVariable, Variable } from '../../variables/variable.ts';
-import { freeIn, type Iteration, type Left, repeatFor } from './repeated-rows.ts';
+import { freeIn, type Iteration, type IterationResults, repeatFor } from './repeated-rows.ts';
 import { differently, type Rows, resolverOf, rowsOf } from './row-elements.ts';
 import { AppendsTo, probeRow, RowIterations } from './row-iterations.ts';
 import { appendForRows, onlyAppendedTo, rowLocations } from './row-locations.ts';
@@ -98,16 +98,16 @@ function recordRows(
   t: Tracer,
   { all, order, isAligned }: Visited,
   iterations: readonly Iteration[],
-  leave: (left: Left) => void,
+  leave: (left: IterationResults) => void,
 ): readonly TensorList[] {
   const columns = all.flatMap((rows) => rows.columns);
   const rowsIn = (lists: readonly (readonly Tensor[])[]) => {
     const [{ length }, ...others] = lists as [readonly Tensor[], ...(readonly Tensor[])[]];
     const isShort = (list: readonly Tensor[]) =>
       isAligned ? list.length !== length : list.length < length;
-    if (others.some(isShort)) throw new DoesNotFit();
+    if (others.some(isShort)) throw new TapeMismatch();
     const rows = rowsInOrder(lists, order);
-    if (rows.length < iterations.length) throw new DoesNotFit();
+    if (rows.length < iterations.length) throw new TapeMismatch();
     return rows;
   };
   const tensors = rowsIn(columns.map(({ recorded }) => recorded));
@@ -125,7 +125,7 @@ function recordRows(
     }),
   );
   const lists = left.pushed.map((recorded) => new TensorList(recorded));
-  const resultsOf = ({ carried }: Left) => carried.filter((_, i) => left.carried[i]);
+  const resultsOf = ({ carried }: IterationResults) => carried.filter((_, i) => left.carried[i]);
   t.record(
     [...columns.map((column) => [column]), iterations.flatMap(freeIn)],
     (operands, builder, replay) => {

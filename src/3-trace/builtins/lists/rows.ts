@@ -7,11 +7,11 @@ import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { OuterTensors } from '../../inputs/outer-tensors.ts';
 import { RowWatch } from '../../inputs/row-watch.ts';
 import {
-  DoesNotFit,
   isAlike,
   type OperandResolver,
   playCalls,
   type TapeCall,
+  TapeMismatch,
   tensorsIn,
 } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -139,7 +139,7 @@ function traceRow(
   const results: Variable[] = [];
   t.rows = watch;
   try {
-    const isPure = t.journal.leavesAlone(() => {
+    const isPure = t.journal.preservesObjects(() => {
       results.push(specialized(body(elementAt(t, rows, index))));
     });
     const isRepeatable = state().every((each, i) => each === before[i]);
@@ -213,7 +213,7 @@ function reduced(
     [...columns.map((column) => [column]), [...to.free, ...on.free]],
     (operands, builder, replay) => {
       const rows = rowsFrom(operands.slice(0, -1) as Tensor[][], from);
-      if (rows.length <= start) throw new DoesNotFit();
+      if (rows.length <= start) throw new TapeMismatch();
       const target = { resolver: resolverOf(replay!), builder, replay };
       const so = to.resultFor(rows.slice(0, start + 1).flat(), target);
       return all(rows.slice(start + 1), so, target);
@@ -232,7 +232,7 @@ function repeatable({ given, calls, result }: Omit<Row, 'isPlain'>) {
   const resultFor = (tensors: readonly Tensor[], { resolver, builder, replay }: Target): Tensor => {
     const isLike = (tensor: Tensor, i: number) =>
       isAlike(given[i]!, tensor) && given[i]!.device === tensor.device;
-    if (!tensors.every(isLike)) throw new DoesNotFit();
+    if (!tensors.every(isLike)) throw new TapeMismatch();
     const found = new Map(given.map((recorded, i) => [recorded, tensors[i]!]));
     const inside: OperandResolver = {
       ...resolver,

@@ -5,11 +5,11 @@
 
 type Callback = (this: unknown, item: unknown, index: number, array: unknown[]) => unknown;
 type Constructor = new (length?: number) => unknown[];
-interface Made extends Array<unknown> {
+interface SpeciesArray extends Array<unknown> {
   readonly constructor: { readonly [Symbol.species]?: Constructor | null } & Constructor;
 }
 
-export function map(this: Made, callback: Callback, self?: unknown): unknown[] {
+export function map(this: SpeciesArray, callback: Callback, self?: unknown): unknown[] {
   const { length } = this;
   const type = this.constructor?.[Symbol.species];
   const result = type ? new type(length) : new Array<unknown>(length);
@@ -19,7 +19,7 @@ export function map(this: Made, callback: Callback, self?: unknown): unknown[] {
   return result;
 }
 
-export function filter(this: Made, callback: Callback, self?: unknown): unknown[] {
+export function filter(this: SpeciesArray, callback: Callback, self?: unknown): unknown[] {
   const { length } = this;
   const type = this.constructor?.[Symbol.species];
   const result = type ? new type(0) : [];
@@ -32,7 +32,7 @@ export function filter(this: Made, callback: Callback, self?: unknown): unknown[
   return result;
 }
 
-export function slice(this: Made, start?: number, end?: number): unknown[] {
+export function slice(this: SpeciesArray, start?: number, end?: number): unknown[] {
   const { length } = this;
   const first = Math.trunc(Number(start)) || 0;
   const last = end === undefined ? length : Math.trunc(Number(end)) || 0;
@@ -46,7 +46,7 @@ export function slice(this: Made, start?: number, end?: number): unknown[] {
   return result;
 }
 
-export function splice(this: Made, ...args: unknown[]): unknown[] {
+export function splice(this: SpeciesArray, ...args: unknown[]): unknown[] {
   const { length } = this;
   const first = Math.trunc(Number(args[0])) || 0;
   const from = first < 0 ? Math.max(length + first, 0) : Math.min(first, length);
@@ -69,14 +69,14 @@ export function splice(this: Made, ...args: unknown[]): unknown[] {
   return result;
 }
 
-export function concat(this: Made, ...others: unknown[]): unknown[] {
+export function concat(this: SpeciesArray, ...others: unknown[]): unknown[] {
   const type = this.constructor?.[Symbol.species];
   const result = type ? new type(0) : [];
   let count = 0;
   for (let k = -1; k < others.length; k++) {
     const part = k < 0 ? this : others[k];
     const isObject = typeof part === 'object' && part !== null;
-    const told = isObject ? (part as Made)[Symbol.isConcatSpreadable as never] : false;
+    const told = isObject ? (part as SpeciesArray)[Symbol.isConcatSpreadable as never] : false;
     const isSpread = told === undefined ? Array.isArray(part) : Boolean(told);
     if (!isSpread) {
       result[count++] = part;
@@ -90,7 +90,7 @@ export function concat(this: Made, ...others: unknown[]): unknown[] {
   return result;
 }
 
-export function flat(this: Made, depth?: number): unknown[] {
+export function flat(this: SpeciesArray, depth?: number): unknown[] {
   const most = depth === undefined ? 1 : Math.trunc(Number(depth)) || 0;
   const type = this.constructor?.[Symbol.species];
   const result = type ? new type(0) : [];
@@ -107,7 +107,7 @@ export function flat(this: Made, depth?: number): unknown[] {
   return result;
 }
 
-export function flatMap(this: Made, callback: Callback, self?: unknown): unknown[] {
+export function flatMap(this: SpeciesArray, callback: Callback, self?: unknown): unknown[] {
   const { length } = this;
   const type = this.constructor?.[Symbol.species];
   const result = type ? new type(0) : [];

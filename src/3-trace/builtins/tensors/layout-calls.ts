@@ -12,15 +12,15 @@ import { elementCount } from '../../values/tensor-properties.ts';
 import { specialized } from '../../variables/unions.ts';
 import type { TensorVariable, UnbackedTensor, Variable } from '../../variables/variable.ts';
 
-type Laid = TensorVariable | UnbackedTensor;
+type TensorOrUnbacked = TensorVariable | UnbackedTensor;
 
-const count = (t: Tracer, x: Laid): Variable =>
+const count = (t: Tracer, x: TensorOrUnbacked): Variable =>
   x.kind === 'tensor' ? elementCount(t, x) : dynamicElementCount(t, x);
 
 /** Returns the list of a property, or its entry for a dimension. */
 const entry =
   (property: 'shape' | 'strides') =>
-  (t: Tracer, x: Laid, [dim]: readonly Variable[]): Variable => {
+  (t: Tracer, x: TensorOrUnbacked, [dim]: readonly Variable[]): Variable => {
     const list = readProperty(t, x, property);
     const given = dim && constantOf(t, specialized(dim));
     if (given === undefined) return list;
@@ -36,7 +36,7 @@ function indexOf(dim: number, rank: number, property: 'shape' | 'strides'): numb
   }
 }
 
-type Query = (t: Tracer, x: Laid, args: readonly Variable[]) => Variable;
+type Query = (t: Tracer, x: TensorOrUnbacked, args: readonly Variable[]) => Variable;
 
 const property =
   (key: string): Query =>

@@ -53,7 +53,7 @@ export function heldMoreThanOnce(
   return reachedFrom(t, frame, pcs, returned).again;
 }
 
-interface Reached {
+interface ReachableValues {
   readonly found: ReadonlySet<Variable>;
   /** Values that more than one path reaches. */
   readonly again: ReadonlySet<Variable>;
@@ -65,7 +65,7 @@ export function reachedFrom(
   frame: TraceFrame,
   pcs: readonly Pc[],
   returned: Variable | null,
-): Reached {
+): ReachableValues {
   const found = new Set<Variable>();
   const again = new Set<Variable>();
   const pending: Variable[] = [];

@@ -16,7 +16,7 @@ import type { Values } from '../merge/build-structure.ts';
 import { describeSome, optionsOf } from '../merge/describe.ts';
 import { isSame } from '../merge/is-same.ts';
 import { leafTensor, leafVariable } from '../merge/leaves.ts';
-import { differing, givenAt, unmergeable } from '../merge/mismatch.ts';
+import { assignmentPosition, differing, unmergeable } from '../merge/mismatch.ts';
 import { type Merged, mergePhis } from '../merge/phi-merger.ts';
 import { requiresGradFlag } from '../merge/requires-grad.ts';
 import { tensorsOf } from '../numbers/leaf.ts';
@@ -50,7 +50,7 @@ const maxShapes = 4;
 export type Form = 'headed' | 'flagged';
 
 /** The results of tracing the body so far. */
-interface Found {
+interface BodyAnalysis {
   readonly made: ReadonlySet<Variable>;
   readonly before: State;
   readonly carried: Map<string, Carried>;
@@ -94,7 +94,7 @@ export class LoopFixpoint {
   /** Indices of leaves for which the loop also carries whether they require gradients. */
   readonly #tracked: readonly number[];
 
-  constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: Found) {
+  constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: BodyAnalysis) {
     const { made, before, carried, changes, held, recorded, fractional } = found;
     this.#t = t;
     this.#frame = frame;
@@ -299,7 +299,7 @@ export class LoopFixpoint {
       const ours = isFrameworkFile(frame.closure.code.source.file);
       const at = ours ? this.#t.position() : end.at;
       const start: PathEnd = { ...end, at, last: this.#loop.header };
-      return [start, end].map((each) => givenAt(frame, location, each));
+      return [start, end].map((each) => assignmentPosition(frame, location, each));
     };
   }
 

@@ -45,7 +45,7 @@ function linesOf(positions: ReturnType<Positions>): string {
  * Returns where a path assigned the location. For a register, that is the nearest preceding instruction that writes it,
  * possibly before the decision; for other locations, the path's last line.
  */
-export function givenAt(
+export function assignmentPosition(
   { closure: { code }, pc }: TraceFrame,
   { register }: Pick<Location, 'register'>,
   { last = pc, at }: PathEnd,

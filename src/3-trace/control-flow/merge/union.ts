@@ -35,7 +35,7 @@ export function selectedBy(t: Tracer, selector: UnionTag, holds: readonly boolea
 }
 
 /** Specializes a union after a decision on the scalar, if only one option remains. */
-export function learn(t: Tracer, { tells }: DeviceScalar, value: boolean): void {
+export function specializeByTag(t: Tracer, { tells }: DeviceScalar, value: boolean): void {
   if (!tells) return;
   const left = tells.holds.flatMap((each, i) => (each === value ? [i] : []));
   if (left.length === 1) narrow(t, tells.selector, left[0]!);

@@ -20,7 +20,7 @@ export interface OutsideValue {
 }
 
 /** Roots of the values of one program. */
-interface Noted {
+interface CopyRoots {
   /** Memory whose parts were copied. */
   readonly sources: Set<ValueId>;
   /** Copies, and lists that contain copies. */
@@ -32,7 +32,7 @@ interface Noted {
  * would not be visible through the other, so it is rejected.
  */
 export class CopiedViews {
-  readonly #noted = new Map<ProgramBuilder, Noted>();
+  readonly #noted = new Map<ProgramBuilder, CopyRoots>();
 
   /** Records that parts of the sources were copied. */
   note(builder: ProgramBuilder, sources: readonly Tensor[], copies: readonly Tensor[]): void {
@@ -115,7 +115,7 @@ export class CopiedViews {
     }
   }
 
-  #notedIn(builder: ProgramBuilder): Noted {
+  #notedIn(builder: ProgramBuilder): CopyRoots {
     const noted = this.#noted.get(builder) ?? { sources: new Set(), copies: new Set() };
     this.#noted.set(builder, noted);
     return noted;

@@ -167,7 +167,7 @@ export class LoopPlans {
   }
 
   /** Restarts the trace with lists for the arrays of this literal. */
-  growFrom({ code, pc }: AllocationSite): never {
+  restartWithGrowable({ code, pc }: AllocationSite): never {
     const places = this.#growing.get(code) ?? new Set();
     this.#growing.set(code, places.add(pc));
     throw new RestartTrace();

@@ -141,16 +141,16 @@ function traceSizeOf(t: Tracer, _receiver: Variable, [shape]: readonly Variable[
 }
 
 /** Returns the option kinds for a number of dimensions. */
-function traceKinds(kindsOf: (dims: number) => object): Performed {
+function traceKinds(kindsOf: (dims: number) => object): TracedImplementation {
   return (t, _receiver, [dims = undefinedVariable]) => {
     const value = kindsOf(constantOf(t, dims) as number);
     return t.read({ kind: 'held', value, name: 'kinds of options' }, value);
   };
 }
 
-type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
+type TracedImplementation = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
-const performed = new Map<unknown, Performed>([
+const performed = new Map<unknown, TracedImplementation>([
   // Every trace guards the mode around the call.
   [gradEnabled, (t) => known(t.top.gradMode ?? gradEnabled())],
   [keep, traceKeep],

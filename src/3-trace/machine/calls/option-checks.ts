@@ -39,7 +39,7 @@ import { specialized } from '../../variables/unions.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
 import { tracedAsync } from './traced-async.ts';
 
-type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
+type TracedImplementation = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
 const rejected = () => new GraphBreak('throw', 'a module rejects its input');
 
@@ -130,7 +130,10 @@ function areTensors(t: Tracer, value: Variable): boolean {
 }
 
 /** Checks of operands and positional arguments in layers and op functions. */
-export const operandChecks: readonly (readonly [check: unknown, performed: Performed])[] = [
+export const operandChecks: readonly (readonly [
+  check: unknown,
+  performed: TracedImplementation,
+])[] = [
   [expectTensors, traceEach(mayBeTensor)],
   [expectOptional, traceEach((t, own) => isMissing(t, own) || mayBeTensor(t, own))],
   [expectTensorList, traceEach(areTensors)],
@@ -210,12 +213,11 @@ export function traceCheck(check: (...args: never[]) => void) {
 }
 
 /** `kind.accepts(value)` for named kinds. */
-export const kindTests: readonly (readonly [test: unknown, performed: Performed])[] = Object.values(
-  kinds,
-).flatMap((kind: unknown) => {
-  if (typeof kind !== 'object' || kind === null) return [];
-  const { accepts } = kind as OptionKind;
-  const test: Performed = (t, _receiver, [value = undefinedVariable]) =>
-    known(isAccepted(t, kind as OptionKind, specialized(value)));
-  return [[accepts, test] as const];
-});
+export const kindTests: readonly (readonly [test: unknown, performed: TracedImplementation])[] =
+  Object.values(kinds).flatMap((kind: unknown) => {
+    if (typeof kind !== 'object' || kind === null) return [];
+    const { accepts } = kind as OptionKind;
+    const test: TracedImplementation = (t, _receiver, [value = undefinedVariable]) =>
+      known(isAccepted(t, kind as OptionKind, specialized(value)));
+    return [[accepts, test] as const];
+  });

@@ -54,13 +54,13 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
  * meaning.
  */
 function methodOfUser(t: Tracer, type: Variable): Variable | undefined {
-  const isTold =
+  const mayBeOverridden =
     type.kind === 'class'
       ? overridesInstanceCheck(type)
       : type.kind === 'function' || type.kind === 'object'
         ? !isProxy(type.value) && !isOrdinary(type.value)
         : type.kind === 'newObject';
-  if (!isTold) return undefined;
+  if (!mayBeOverridden) return undefined;
   const method = specialized(readSymbol(t, type, Symbol.hasInstance));
   return isCallable(method) ? method : undefined;
 }

@@ -27,7 +27,7 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
   if (object.kind === 'object' && isProxy(object.value)) throw visited('a Proxy');
   const names = plainKeys(t, object);
   const inherited = new Set<string>();
-  const below: Listed[] = [object];
+  const below: EnumeratedObject[] = [object];
   for (let above = aboveOf(object); above; above = aboveOf(above)) {
     for (const name of namesOf(t, above)) {
       inherited.add(name);
@@ -39,7 +39,7 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
   return { ...over(t, names), namesOf: object, inherited };
 }
 
-type Listed = ObjectVariable | NewObjectVariable;
+type EnumeratedObject = ObjectVariable | NewObjectVariable;
 
 const over = (t: Tracer, names: readonly string[]): IteratorRecordVariable => {
   const list = newArray(names.map((name) => known(name)));
@@ -50,7 +50,7 @@ const visited = (what: string) =>
   new GraphBreak('unsupported-iterable', `for-in visits the names of ${what}`);
 
 /** Also guards that a prototype without enumerable names doesn't get any. */
-function namesOf(t: Tracer, object: Listed): readonly string[] {
+function namesOf(t: Tracer, object: EnumeratedObject): readonly string[] {
   if (object.kind === 'newObject') return plainKeys(t, object);
   const { source, value } = object;
   if (isProxy(value)) throw visited('a Proxy');
@@ -61,7 +61,7 @@ function namesOf(t: Tracer, object: Listed): readonly string[] {
 
 const root: Source = { kind: 'held', value: Object.prototype, name: 'Object.prototype' };
 
-function aboveOf(object: Listed): Listed | null {
+function aboveOf(object: EnumeratedObject): EnumeratedObject | null {
   if (object.kind === 'newObject') {
     const above = prototypeOf(object);
     if (above === undefined) return { kind: 'object', value: Object.prototype, source: root };

@@ -9,7 +9,7 @@ import { ScopePool } from '../../../../runtime/run-program/scope/scope.ts';
 import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
 import type { LiveRange } from '../../../7-plan/arena/layout.ts';
 import { type Action, elementBytes } from '../actions/actions.ts';
-import { ActionLog, type Besides, type KernelChoice, recordingInto } from './recorded-heap.ts';
+import { ActionLog, type KernelChoice, type KernelMemory, recordingInto } from './recorded-heap.ts';
 import { notInModule, RecordingAllocator, RecordingDevice } from './recording-device.ts';
 
 /** Where a value is: the address of its memory, and the offset of its first element. */
@@ -20,10 +20,10 @@ export interface Place {
 }
 
 /** Everything that differs from one recording to the next. */
-interface Given {
+interface RecordingInputs {
   readonly inputs: readonly Place[];
   readonly place: (allocation: number, bytes: number) => number;
-  readonly besides: Besides;
+  readonly besides: KernelMemory;
   readonly choice: KernelChoice;
   /** Numbers of the run, by index in its scalar table. */
   readonly scalars: readonly number[];
@@ -47,7 +47,7 @@ export interface Recording {
 }
 
 /** Runs a plan with the executor of real runs, and records what its kernels would do to memory. */
-export function recordPlan(planned: PlannedSubgraph, given: Given): Recording {
+export function recordPlan(planned: PlannedSubgraph, given: RecordingInputs): Recording {
   const log = new ActionLog();
   const allocator = new RecordingAllocator(given.place);
   const [active, kernels, profiled] = [events.active, events.kernels, spans.active];
@@ -66,7 +66,7 @@ export function recordPlan(planned: PlannedSubgraph, given: Given): Recording {
 
 function recordRun(
   { forward, values }: PlannedSubgraph,
-  { inputs, scalars, besides }: Given,
+  { inputs, scalars, besides }: RecordingInputs,
   log: ActionLog,
   allocator: RecordingAllocator,
 ): Recording {

@@ -97,7 +97,7 @@ export class ActionLog {
 }
 
 /** Memory of kernels besides tensors and a thread's scratch memory. */
-export interface Besides {
+export interface KernelMemory {
   /** The address of values between the stages of staged ops. */
   readonly inner: number;
   /** The address of tables that kernels read. */
@@ -116,7 +116,7 @@ export interface KernelChoice {
  */
 export function recordingInto<T>(
   log: ActionLog,
-  { inner, tables, relaxedSimd }: Besides & KernelChoice,
+  { inner, tables, relaxedSimd }: KernelMemory & KernelChoice,
   body: () => T,
 ): T {
   const { of } = instantiation;

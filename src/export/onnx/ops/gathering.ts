@@ -34,16 +34,16 @@ function chosenOrder(dim: number, chosen: number, rank: number): readonly number
 const inverse = (order: readonly number[]) => order.map((_, d) => order.indexOf(d));
 
 /** Integers and booleans are summed by scattering in a type that runtimes support. */
-function widely(to: Emitter, values: readonly [Value, Value], how: How, run: Write): Value {
+function widely(to: Emitter, values: readonly [Value, Value], how: ScatterMode, run: Write): Value {
   const [x, source] = values;
   if (how === 'replace' || (x.element !== 'i1' && x.element !== 'ui8')) return run(x, source);
   return to.convert(run(to.convert(x, 'i32'), to.convert(source, 'i32')), x.element);
 }
 
-type How = 'add' | 'replace';
+type ScatterMode = 'add' | 'replace';
 type Write = (x: Value, source: Value) => Value;
 
-const reductionOf = (how: How) => ({ reduction: how === 'add' ? 'add' : 'none' });
+const reductionOf = (how: ScatterMode) => ({ reduction: how === 'add' ? 'add' : 'none' });
 
 /** ONNX has no 0-d operands here. */
 const withDim = (to: Emitter, x: Value) => (x.shape.length === 0 ? to.reshape(x, [1]) : x);

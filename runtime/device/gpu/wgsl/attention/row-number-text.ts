@@ -45,7 +45,7 @@ export function sharePartials({ w, perThread }: TileText): void {
 
 export function rowFoldText(t: TileText, columns: number): RowFoldText {
   const slices = threadsPerRow(columns);
-  if (slices === 1) return inTurn(t);
+  if (slices === 1) return singleThreadFold(t);
   return slices === threadsAcross ? byThreads(t) : byColumns(t, slices / tileColumns);
 }
 
@@ -55,7 +55,7 @@ const fours = threadsAcross / quad;
 const step = (into: string, value: string) => `${into} = fold(step, ${into}, ${value});`;
 
 /** For one partial result: one thread folds a row of the only tile. */
-function inTurn(t: TileText): RowFoldText {
+function singleThreadFold(t: TileText): RowFoldText {
   return {
     start: () => {},
     add: () => {

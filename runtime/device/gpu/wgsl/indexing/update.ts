@@ -32,7 +32,7 @@ import { indexText, rowText, strideless } from './choose.ts';
 type Combine = 'replace' | 'add';
 
 /** An operand, and its strides over the result's shape. */
-interface Walked {
+interface WalkedOperand {
   readonly slot: Slot;
   readonly strides: readonly number[];
 }
@@ -50,8 +50,8 @@ interface Update {
   readonly lineStrides: readonly number[];
   /** Sizes beyond which elements have no line; null if all have one. */
   readonly extent: readonly number[] | null;
-  readonly base: Walked | null;
-  readonly source: Walked;
+  readonly base: WalkedOperand | null;
+  readonly source: WalkedOperand;
   /** The source's step between adjacent positions of a line. */
   readonly step: number;
   readonly combine: Combine;

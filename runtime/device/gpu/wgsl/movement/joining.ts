@@ -11,7 +11,7 @@ import { type PointwiseBody, pointwiseStage } from '../pointwise-kernel.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 
 /** The layout of elements: strides over the part's shape, and the offset. */
-interface Lying {
+interface StridedLayout {
   readonly strides: readonly number[];
   readonly base: number;
 }
@@ -21,8 +21,8 @@ export function partBody(
   slot: Slot,
   out: TensorMeta,
   shape: readonly number[],
-  from: Lying,
-  to: Lying,
+  from: StridedLayout,
+  to: StridedLayout,
 ): PointwiseBody {
   const [source, target] = [from, to].map(({ strides }) => ({ ...out, shape, strides }));
   return {

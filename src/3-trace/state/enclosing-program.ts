@@ -3,7 +3,7 @@ import type { ProgramAround } from '../control-flow/plans/copied-views.ts';
 import type { TapeCall } from './tape.ts';
 
 /** A program under construction, as seen by a region nested in it. */
-export interface Surroundings extends ProgramAround {
+export interface EnclosingProgram extends ProgramAround {
   /** The tensor API calls of this program. */
   readonly tape: TapeCall[];
   /** Returns this program's value for a tensor of an enclosing program, or for a tensor with data. */
@@ -11,16 +11,16 @@ export interface Surroundings extends ProgramAround {
 }
 
 /** Tracks which of the nested programs is currently being built. */
-export class NestedSurroundings {
-  readonly root: Surroundings;
-  #current: Surroundings;
+export class NestedProgram {
+  readonly root: EnclosingProgram;
+  #current: EnclosingProgram;
 
-  constructor(root: Surroundings) {
+  constructor(root: EnclosingProgram) {
     this.root = root;
     this.#current = root;
   }
 
-  get current(): Surroundings {
+  get current(): EnclosingProgram {
     return this.#current;
   }
 
@@ -28,7 +28,7 @@ export class NestedSurroundings {
     return this.#current !== this.root;
   }
 
-  within<T>(surroundings: Surroundings, body: () => T): T {
+  within<T>(surroundings: EnclosingProgram, body: () => T): T {
     const outer = this.#current;
     this.#current = surroundings;
     try {

@@ -3,7 +3,7 @@ import { Holder } from './holder.ts';
 import type { TensorMeta } from './tensor-meta.ts';
 
 /** The location of a holder's bytes while its own memory is, or may be, out of date. */
-export interface Elsewhere {
+export interface RemoteBytes {
   /** Copies the current bytes to the holder's address. Throws without side effects if they can't be read now. */
   land(ptr: number): void;
   /** Copies the bytes asynchronously, if `land` would throw. */
@@ -16,7 +16,7 @@ export interface Elsewhere {
 
 interface Kept {
   readonly ptr: number;
-  at: Elsewhere;
+  at: RemoteBytes;
 }
 
 const kept = new WeakMap<Holder, Kept>();
@@ -26,7 +26,7 @@ const kept = new WeakMap<Holder, Kept>();
  * is not an own property of such a holder; the getter makes the bytes land. So kernels check nothing, and other holders
  * have no overhead.
  */
-export function keepElsewhere(holder: Holder, at: Elsewhere): void {
+export function keepRemote(holder: Holder, at: RemoteBytes): void {
   const known = kept.get(holder);
   if (known) {
     const before = known.at;
@@ -41,7 +41,7 @@ export function keepElsewhere(holder: Holder, at: Elsewhere): void {
 }
 
 /** Returns where a holder's bytes are, if not in its memory. */
-export const elsewhere = (holder: Holder): Elsewhere | undefined => kept.get(holder)?.at;
+export const remoteBytesOf = (holder: Holder): RemoteBytes | undefined => kept.get(holder)?.at;
 
 Object.defineProperty(Holder.prototype, 'ptr', {
   configurable: true,
@@ -62,7 +62,7 @@ Object.defineProperty(Holder.prototype, 'ptr', {
 });
 
 Object.defineProperty(Holder.prototype, 'elsewhere', {
-  get(this: Holder): Elsewhere | undefined {
-    return elsewhere(this);
+  get(this: Holder): RemoteBytes | undefined {
+    return remoteBytesOf(this);
   },
 });

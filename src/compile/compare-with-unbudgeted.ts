@@ -16,7 +16,7 @@ type Plan = (options: CompileOptions, choices: Choices) => Steps<SubgraphStages>
  * either is also planned without the budget. That plan is used if it fits, or if no smaller plan was found; explain()
  * compares with its bytes.
  */
-export function* besideNoBudget(
+export function* compareWithUnbudgeted(
   options: CompileOptions,
   choices: Choices,
   plan: Plan,

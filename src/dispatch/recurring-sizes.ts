@@ -21,7 +21,7 @@ interface Visits {
  * Distinguishes recurring sizes from sizes that occur once, like the lengths of an ever-growing cache. Compiling a
  * program takes as long as many eager calls, so sizes that don't recur run eagerly.
  */
-export class PassingSizes<K extends string | number> {
+export class RecurringSizes<K extends string | number> {
   readonly #visits = new RecentlyUsed<K, Visits>(mostRemembered);
   #compiled = 0;
 

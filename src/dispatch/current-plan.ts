@@ -50,7 +50,7 @@ export function firstOptions(wanted: TraceResult, options: CompileOptions): Comp
  * plan begins when the subgraph is hot and advances by one step before each run. Results don't depend on the plan, and
  * the current plan depends only on the number of runs.
  */
-export class PlanInForce {
+export class CurrentPlan {
   ready: ReadySubgraph;
   isFinal: boolean;
   /** Null if the plan is final. */

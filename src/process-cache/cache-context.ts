@@ -4,7 +4,7 @@ import type { Digest } from './code-print.ts';
 import type { KnownObjects } from './known-objects.ts';
 
 /** The surroundings of a trace in this process, where its objects are described and found. */
-export interface Surroundings {
+export interface CacheContext {
   readonly frames: readonly Frame[];
   readonly codeOf: CodeOf;
   readonly known: KnownObjects;
