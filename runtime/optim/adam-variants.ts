@@ -6,6 +6,7 @@ import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, flag } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type AdamGroup, checkMoments, follow, type MomentGroup } from './adam.ts';
+import { noteChanging } from './changing-rates.ts';
 import {
   nonNegative,
   Optimizer,
@@ -18,7 +19,6 @@ import {
 import { decayingMomentsOf, momentKinds, momentsOf } from './optimizer-options.ts';
 import type { OptimizerState } from './optimizer-state.ts';
 import { decayed, penalized } from './penalty.ts';
-import { noteChanging } from './schedules/changing-rates.ts';
 
 export type AdamaxOptions = Partial<Rates & Readonly<MomentGroup>>;
 

@@ -18,6 +18,12 @@ export {
   RAdam,
   type RAdamOptions,
 } from './adam-variants.ts';
+export {
+  CyclicLR,
+  type CyclicLROptions,
+  OneCycleLR,
+  type OneCycleLROptions,
+} from './cycles.ts';
 export { LBFGS, type LBFGSOptions } from './lbfgs.ts';
 export type { MomentumOptimizer } from './momentum.ts';
 export { Muon, type MuonOptions } from './muon.ts';
@@ -32,21 +38,20 @@ export {
 } from './optimizer.ts';
 export type { GroupState, OptimizerState } from './optimizer-state.ts';
 export type { Decay } from './penalty.ts';
-export { RMSprop, type RMSpropOptions } from './rmsprop.ts';
-export { ASGD, type ASGDOptions, Rprop, type RpropOptions } from './rprop.ts';
-export { ChainedScheduler, SequentialLR } from './schedules/composed-schedules.ts';
-export {
-  CyclicLR,
-  type CyclicLROptions,
-  OneCycleLR,
-  type OneCycleLROptions,
-} from './schedules/cycles.ts';
 export {
   type PlateauState,
   ReduceLROnPlateau,
   type ReduceLROnPlateauOptions,
-} from './schedules/plateau.ts';
-export { LRScheduler, type MomentumCycle, type SchedulerState } from './schedules/scheduler.ts';
+} from './plateau.ts';
+export { RMSprop, type RMSpropOptions } from './rmsprop.ts';
+export { ASGD, type ASGDOptions, Rprop, type RpropOptions } from './rprop.ts';
+export {
+  ChainedScheduler,
+  LRScheduler,
+  type MomentumCycle,
+  type SchedulerState,
+  SequentialLR,
+} from './scheduler.ts';
 export {
   ConstantLR,
   CosineAnnealingLR,
@@ -60,9 +65,9 @@ export {
   MultiStepLR,
   PolynomialLR,
   StepLR,
-} from './schedules/schedules.ts';
-export { SWALR, type SWALROptions } from './schedules/swa-schedule.ts';
+} from './schedules.ts';
 export { SGD, type SGDOptions } from './sgd.ts';
+export { SWALR, type SWALROptions } from './swa-schedule.ts';
 export {
   AveragedModel,
   type AveragedModelOptions,

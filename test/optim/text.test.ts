@@ -20,7 +20,7 @@ it('every optimizer prints its rate in place of its state', () => {
   const printed = Object.entries(optim).flatMap(([name, value]) => {
     if (!(value.prototype instanceof optim.Optimizer)) return [];
     const Optimizer = value as unknown as typeof optim.SGD;
-    return [[name, String(new Optimizer([ones([2], { requiresGrad: true })], { lr: 0.25 }))]];
+    return [[name, String(new Optimizer([ones([2, 2], { requiresGrad: true })], { lr: 0.25 }))]];
   });
   expect(printed.length).toBeGreaterThan(10);
   for (const [name, text] of printed) {

@@ -3,7 +3,7 @@
  * after the run, by appending to it or by refilling it.
  */
 
-import { isChangingRate } from '../../../runtime/optim/schedules/changing-rates.ts';
+import { isChangingRate } from '../../../runtime/optim/changing-rates.ts';
 import { allows, isPlainArray, isProxy, readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';

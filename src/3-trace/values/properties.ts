@@ -1,6 +1,6 @@
 /** Reads properties of variables. Getters with source are traced. */
 
-import { isChangingRate } from '../../../runtime/optim/schedules/changing-rates.ts';
+import { isChangingRate } from '../../../runtime/optim/changing-rates.ts';
 import { isSizeGetter } from '../../guards/collection-slots.ts';
 import { accessorOf, isModuleNamespace, isProxy, readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';

@@ -1,7 +1,7 @@
 /** Cyclic schedules; momentum moves opposite to the rate. */
 
-import { ArgumentError } from '../../errors/errors.ts';
-import { expectArguments, expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import {
   anyNumber,
   arrayOf,
@@ -13,9 +13,9 @@ import {
   orNull,
   positive,
   probability,
-} from '../../options/option-kinds.ts';
-import { withDefaults } from '../../options/with-defaults.ts';
-import type { Optimizer } from '../optimizer.ts';
+} from '../options/option-kinds.ts';
+import { withDefaults } from '../options/with-defaults.ts';
+import type { Optimizer } from './optimizer.ts';
 import {
   cosine,
   cyclesMomentum,

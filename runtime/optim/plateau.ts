@@ -1,6 +1,6 @@
-import { ArgumentError } from '../../errors/errors.ts';
-import { isNumber } from '../../ops/numbers/symbolic-number.ts';
-import { expectArguments, expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { isNumber } from '../ops/numbers/symbolic-number.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import {
   anyNumber,
   anyOperand,
@@ -9,11 +9,11 @@ import {
   nonNegativeNumber,
   oneOf,
   that,
-} from '../../options/option-kinds.ts';
-import { withDefaults } from '../../options/with-defaults.ts';
-import { ScheduleNames } from '../absent-names.ts';
-import type { Optimizer } from '../optimizer.ts';
+} from '../options/option-kinds.ts';
+import { withDefaults } from '../options/with-defaults.ts';
+import { ScheduleNames } from './absent-names.ts';
 import { noteChanging } from './changing-rates.ts';
+import type { Optimizer } from './optimizer.ts';
 import { expectOptimizer } from './scheduler.ts';
 
 export interface ReduceLROnPlateauOptions {

@@ -1,8 +1,8 @@
 /** Learning rate schedules, by PyTorch's names and formulas. */
 
-import { ArgumentError } from '../../errors/errors.ts';
-import { argumentsOf } from '../../functional/arguments-of.ts';
-import { expectArguments, expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { argumentsOf } from '../functional/arguments-of.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import {
   anyNumber,
   anyOperand,
@@ -10,8 +10,8 @@ import {
   callback,
   count,
   either,
-} from '../../options/option-kinds.ts';
-import type { Optimizer } from '../optimizer.ts';
+} from '../options/option-kinds.ts';
+import type { Optimizer } from './optimizer.ts';
 import { cosine, LRScheduler, positiveInteger } from './scheduler.ts';
 
 type Factor = (epoch: number) => number;

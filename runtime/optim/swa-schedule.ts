@@ -1,7 +1,7 @@
-import { ArgumentError } from '../../errors/errors.ts';
-import { expectArguments, expectOptions, type OptionKinds } from '../../options/expect-options.ts';
-import { arrayOf, count, either, nonNegativeNumber, oneOf } from '../../options/option-kinds.ts';
-import type { Optimizer } from '../optimizer.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { arrayOf, count, either, nonNegativeNumber, oneOf } from '../options/option-kinds.ts';
+import type { Optimizer } from './optimizer.ts';
 import { LRScheduler, type SchedulerState } from './scheduler.ts';
 
 export interface SWALROptions {
