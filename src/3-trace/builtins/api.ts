@@ -40,14 +40,13 @@ import {
   scaledWrite,
 } from '../control-flow/numbers/scalar-arguments.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf, deviceOf, guardPrimitive, sourceOf } from '../state/value-guards.ts';
+import { constantOf, guardPrimitive, passedDevice, sourceOf } from '../state/value-guards.ts';
 import { arrayElements, asArray, isArray } from '../values/arrays.ts';
 import { callDynamically, callWithDataSizes, callWithNumbers } from '../values/call-dynamically.ts';
 import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
 import { plainEntries } from '../values/property-keys.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { outerTensors } from '../values/varying-array.ts';
-import { kindName } from '../variables/kind-names.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   isPrimitive,
@@ -300,9 +299,7 @@ function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray:
       entries.map(({ key, value }) => [key, apiValue(t, value, numbers, inArray)]),
     );
   }
-  const device = deviceOf(t, variable);
-  if (device) return device;
-  throw new GraphBreak('framework-call', `${kindName(variable)} is passed to tostatic`);
+  return passedDevice(t, variable);
 }
 
 function variableOf(t: Tracer, value: unknown): Variable {

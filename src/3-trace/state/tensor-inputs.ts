@@ -227,15 +227,15 @@ export class TensorInputs {
       const place = sizeSource(this.#t, source, dim);
       return isOpen ? [[dim, { size: isBounded ? ('any' as const) : null, place }] as const] : [];
     });
-    if (!tensor.isContiguous) {
-      const places = tensor.strides.map((_, dim) => strideSource(source, dim));
-      // Each is recorded, so that a later trace finds another one.
-      const vary = places.filter((place, dim) => {
-        return this.#history.isSymbolic(sourceKey(place), tensor.strides[dim]!);
-      });
-      if (dims.length === 0 && vary.length === 0) return;
-      for (const place of places) this.#t.sizes.addKey(place);
-    } else if (dims.length === 0) return;
+    const strides = tensor.isContiguous
+      ? []
+      : tensor.strides.map((_, dim) => strideSource(source, dim));
+    // Each is recorded, so that a later trace finds another one.
+    const varying = strides.filter((place, dim) => {
+      return this.#history.isSymbolic(sourceKey(place), tensor.strides[dim]!);
+    });
+    if (dims.length + varying.length === 0) return;
+    for (const place of strides) this.#t.sizes.addKey(place);
     this.#t.sizes.dims.set(tensor, new Map(dims));
     for (const [, { place }] of dims) this.#t.sizes.addKey(place);
   }

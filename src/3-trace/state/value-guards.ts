@@ -300,3 +300,10 @@ export function deviceOf(t: Tracer, variable: Variable): Device | undefined {
   t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
   return value as Device;
 }
+
+/** Returns the device that is passed to the tensor API. Breaks the graph at any other object. */
+export function passedDevice(t: Tracer, variable: Variable): Device {
+  const device = deviceOf(t, variable);
+  if (device) return device;
+  throw new GraphBreak('framework-call', `${kindName(variable)} is passed to tostatic`);
+}

@@ -33,8 +33,7 @@ import {
 } from '../dynamic-shapes/traced-call.ts';
 import { written } from '../dynamic-shapes/writes.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf, deviceOf } from '../state/value-guards.ts';
-import { kindName } from '../variables/kind-names.ts';
+import { constantOf, passedDevice } from '../state/value-guards.ts';
 import { sampleRuns } from '../variables/sample-numbers.ts';
 import { resolved, specialized } from '../variables/unions.ts';
 import { type DeviceScalar, newArray, prototypeOf, type Variable } from '../variables/variable.ts';
@@ -368,9 +367,7 @@ class Call {
       });
       return Object.fromEntries(entries);
     }
-    const device = deviceOf(t, variable);
-    if (device) return device;
-    throw new GraphBreak('framework-call', `${kindName(variable)} is passed to tostatic`);
+    return passedDevice(t, variable);
   }
 
   #tensor(tensor: Tensor): OperandPlace {
