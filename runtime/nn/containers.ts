@@ -22,14 +22,11 @@ function expectLayer(layer: unknown, at: number): void {
     expected: 'modules with forward()',
     remedy: Array.isArray(layer)
       ? 'pass the layers one by one: new nn.Sequential(...layers)'
-      : isClass(layer)
+      : (layer as { readonly prototype?: unknown } | null)?.prototype instanceof Module
         ? 'construct it: new nn.ReLU()'
         : 'wrap a function in a module: class Relu extends nn.Module { forward(x) { return x.relu(); } }',
   });
 }
-
-const isClass = (given: unknown): boolean =>
-  typeof given === 'function' && (given.prototype as unknown) instanceof Module;
 
 /** `list[0]` would be undefined, as JavaScript has no operator for it. */
 const noElement = (owner: string): never =>
@@ -221,10 +218,6 @@ export class ParameterList extends Module {
 
   get length(): number {
     return this.items.length;
-  }
-
-  get 0(): never {
-    return noElement('ParameterList');
   }
 
   /** Returns the parameter at an index, counted from the end if negative. */

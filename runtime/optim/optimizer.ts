@@ -266,11 +266,6 @@ export abstract class Optimizer<
     return optimizerText(this);
   }
 
-  /** Lets `console.log(optimizer)` print the groups in Node. */
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return optimizerText(this);
-  }
-
   /** Frees the state, not the parameters. */
   dispose(): void {
     for (const tensors of this.stateByName.values()) for (const tensor of tensors) tensor.dispose();

@@ -12,7 +12,7 @@ it('a module prints what is in it', () => {
   expect(String(model)).toBe(
     [
       'Sequential(',
-      '  (0): Conv2d(weight: f32[4,1,3,5], padding=1, paddingMode=zeros, borders=[1,1,1,1])',
+      '  (0): Conv2d(weight: f32[4,1,3,5], padding=1, paddingMode=zeros)',
       '  (1): Sequential(',
       '    (0): ReLU()',
       '    (1): Dropout(p=0.25)',
@@ -25,4 +25,9 @@ it('a module prints what is in it', () => {
   const loop = new nn.ModuleList<nn.Module>();
   loop.push(loop);
   expect(String(loop)).toBe('ModuleList(\n  (0): ModuleList(…)\n)');
+});
+
+it('a module prints its settings, not what follows from them', () => {
+  expect(String(new nn.BatchNorm1d(3))).toMatch(/numBatchesTracked: i32\[\]\)$/);
+  expect(String(new nn.GRUCell(2, 3))).toMatch(/biasHh: f32\[9\]\)$/);
 });

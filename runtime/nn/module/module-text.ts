@@ -19,7 +19,7 @@ export function moduleText(module: Module, above: ReadonlySet<Module> = new Set(
   const settings: string[] = [];
   const children: string[] = [];
   for (const [key, value] of Object.entries(module)) {
-    if (key !== 'training') settings.push(...settingsOf(key, value));
+    if (!internal.has(key)) settings.push(...settingsOf(key, value));
   }
   for (const [key, value] of module.ownEntries()) {
     if (!isModule(value)) continue;
@@ -30,6 +30,9 @@ export function moduleText(module: Module, above: ReadonlySet<Module> = new Set(
   if (children.length === 0) return `${name}(${own})`;
   return [`${name}(${own}`, ...children, ')'].join('\n');
 }
+
+/** Fields that follow from others, and the mode. */
+const internal: ReadonlySet<string> = new Set(['training', 'borders', 'ranks', 'stateSize']);
 
 function settingsOf(key: string, value: unknown): string[] {
   if (value instanceof Tensor) return [`${key}: ${formatSpec(value)}`];
