@@ -180,3 +180,36 @@ it('a backward that never runs throws nothing: fullGraph says why there is no on
   expect(() => whole(x, w)).toThrow(FullGraphError);
   expect(() => whole(x, w)).toThrow('checkpoint: the function did different work');
 });
+
+it('a body with a loop is compared after the function has returned', () => {
+  const doubling = (a: Tensor) => {
+    let h = a;
+    for (let i = 0; i < 3 && h.abs().mean().itemSync() > 0.1; i++) {
+      const copy = h.clone();
+      copy.select(0, 0).mul_(2);
+      h = copy.mul(0.5);
+    }
+    return h;
+  };
+  const make = () => {
+    const state = { calls: 0 };
+    const fn = (x: Tensor, w: Tensor) => {
+      let y = x;
+      for (const by of [1, 2]) y = checkpoint(doubling, w.mul(by));
+      state.calls++;
+      return y.mul(x);
+    };
+    return { state, fn };
+  };
+  const seen = (run: (x: Tensor, w: Tensor) => Tensor) => {
+    seed(3);
+    return [1, 2, 3].map(() => {
+      const [x, w] = [rand([batch]), rand([batch]).requiresGrad_()];
+      run(x, w).sum().backward();
+      return w.grad!.tolist();
+    });
+  };
+  const [eager, captured] = [make(), make()];
+  expect(seen(toStatic(captured.fn, { fullGraph: true }))).toEqual(seen(eager.fn));
+  expect(captured.state).toEqual(eager.state);
+});

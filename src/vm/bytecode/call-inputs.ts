@@ -30,7 +30,8 @@ export function needsArguments(code: Code, pc: Pc): boolean {
  * activation may be waiting for.
  */
 function reachable(code: Code, from: Pc): Opcode[] {
-  const seen = new Set<Pc>([from]);
+  // An activation that has returned is past its last instruction.
+  const seen = new Set<Pc>(from < code.instructions.length ? [from] : []);
   const handler = (pc: Pc) => {
     const region = protectionAt(code, pc);
     if (region) seen.add(region.target);
