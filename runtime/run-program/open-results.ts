@@ -94,8 +94,12 @@ export class OpenResults {
       return outputs.length > 0;
     });
     // An output's gradient may be an input's gradient.
-    if (!isReached.includes(true) && !gradInputs.some((id) => id !== null && open.has(id)))
-      return null;
+    if (!isReached.includes(true) && !gradInputs.some((id) => id !== null && open.has(id))) {
+      // The gradient of a result that depends only on leaves of the program leads nowhere, but may be requested.
+      const isRead = (id: ValueId | null) =>
+        retainingPlan.steps.some(({ op }) => op.inputs.includes(id!));
+      return gradOutputs.some((id) => isOpen(id) && !isRead(id)) ? new Set() : null;
+    }
     const needed = new Set(retainingPlan.outputs);
     retainingPlan.steps.forEach(({ op }, i) => {
       if (isReached[i]) for (const id of op.inputs) needed.add(id);

@@ -126,6 +126,25 @@ it('nor what others lead to by another name: earlier sums alone reach nothing', 
   }
 });
 
+it('a result whose gradient leads to no input is differentiated after another', () => {
+  const fn = (x: Tensor, w: Tensor) => {
+    const own = x.detach().requiresGrad_();
+    return [w.tanh(), own.mul(x).tanh()] as const;
+  };
+  for (const run of [fn, toStatic(fn)]) {
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      const [x, w] = [tensor([1, 2]), tensor([3, 4]).requiresGrad_()];
+      const results = run(x, w);
+      for (const i of order) results[i].sum().backward();
+      expect(w.grad).not.toBeNull();
+      expect(() => results[1].sum().backward()).toThrow('a second time');
+    }
+  }
+});
+
 it('a value that only another output needs may be written before', () => {
   const fn = (x: Tensor, y: Tensor) => [x.mul(2).sum(), y.tanh()] as const;
   for (const run of [fn, toStatic(fn)]) {
