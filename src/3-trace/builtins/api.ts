@@ -3,6 +3,7 @@
 import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
 import { backward } from '../../../runtime/backward/backward.ts';
 import { grad } from '../../../runtime/backward/grad.ts';
+import { TostaticError } from '../../../runtime/errors/errors.ts';
 import * as rearrange from '../../../runtime/ops/arranging/rearrange.ts';
 import * as splitting from '../../../runtime/ops/arranging/splitting.ts';
 import { asTensor, isTensor, tensor } from '../../../runtime/ops/core/create.ts';
@@ -18,6 +19,7 @@ import * as joining from '../../../runtime/ops/movement/joining.ts';
 import * as movement from '../../../runtime/ops/movement/movement.ts';
 import * as ranges from '../../../runtime/ops/movement/ranges.ts';
 import * as views from '../../../runtime/ops/movement/views.ts';
+import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import { rand, randn } from '../../../runtime/ops/random/drawn.ts';
 import * as dropout from '../../../runtime/ops/random/dropout.ts';
 import * as random from '../../../runtime/ops/random/random.ts';
@@ -213,7 +215,7 @@ export function callApi(
   if (creators.has(fn)) t.guardDevice();
   try {
     const made = breakingAtRecordedWrites(t, written, () =>
-      numbers.perform([self, ...values], ([on, ...given]) => Reflect.apply(call, on, given)),
+      numbers.perform([self, ...values], ([on, ...given]) => callOrReject(call, on, given)),
     );
     return asLeafIfRequested(t, variableOf(t, made));
   } catch (error) {
@@ -224,6 +226,21 @@ export function callApi(
     const withNumbers = callWithNumbers(t, fn, receiver, args);
     if (withNumbers) return withNumbers;
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+/** An error names the numbers of the call, not the symbols that represent them. */
+function callOrReject(
+  call: (...args: unknown[]) => unknown,
+  on: unknown,
+  given: readonly unknown[],
+): unknown {
+  try {
+    return Reflect.apply(call, on, given);
+  } catch (error) {
+    const plain = given.map((each) => (isSymbolic(each) ? each.value : each));
+    if (error instanceof TostaticError && given.some(isSymbolic)) Reflect.apply(call, on, plain);
+    throw error;
   }
 }
 
