@@ -28,7 +28,11 @@ import { typedArrayVariable } from '../typed-arrays.ts';
  */
 export function hostState(t: Tracer, given: Variable): Variable {
   const variable = specialized(given);
-  return variable.kind === 'object' ? (t.effects.host(variable.value) ?? variable) : variable;
+  const changed = variable.kind === 'object' ? t.effects.host(variable.value) : undefined;
+  if (!changed || variable.kind !== 'object') return variable;
+  // The object may have been changed by another name.
+  t.effects.met.touchContent(variable.value, variable.source);
+  return changed;
 }
 
 /**
