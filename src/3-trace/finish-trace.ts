@@ -6,7 +6,12 @@ import { sameOutputs } from '../traces/same-outputs.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import { expectKnown } from './autograd/hooks.ts';
 import type { LoopPlans } from './control-flow/plans/loop-plans.ts';
-import { disposedInputs, distinctElements, distinctInputs } from './inputs/distinct-inputs.ts';
+import {
+  disposedInputs,
+  distinctElements,
+  distinctInputs,
+  distinctTargets,
+} from './inputs/distinct-inputs.ts';
 import { withoutImplied } from './inputs/implied-guards.ts';
 import { sizeIn } from './inputs/sizes.ts';
 import { unguardedReads } from './inputs/unguarded-reads.ts';
@@ -108,12 +113,16 @@ function outcomeOf(tracer: Tracer, end: TraceEnd, reconstruction: Reconstruction
 }
 
 /** `own`: the guards implied by the inputs alone. */
-function guardsOf({ guards, inherited, effects, inputs }: Tracer, own: readonly Guard[]): Guard[] {
+function guardsOf(
+  { guards, inherited, effects, inputs, autograd }: Tracer,
+  own: readonly Guard[],
+): Guard[] {
   return [
     ...withoutImplied(guards),
     ...inherited.guards(),
     ...own,
     ...effects.met.guards(),
+    ...distinctTargets(inputs, autograd.targets),
     ...disposedInputs(inputs, effects.disposed),
     ...disposedInputs(inputs, effects.switched),
   ];

@@ -20,7 +20,7 @@ import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { specialized } from '../variables/unions.ts';
 import { prototypeOf, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { accumulate } from './accumulate.ts';
-import { expectTensor } from './expect-tensor.ts';
+import { expectTarget, expectTensor } from './expect-tensor.ts';
 import { watched, watchFreed } from './follow-backward.ts';
 import { traceRetainGrad } from './hooks.ts';
 import { flagsOf, seedOf, seedValue } from './options.ts';
@@ -101,7 +101,7 @@ function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
   if (isPrimitiveVariable(inputs) && isUndefined(t, inputs)) return null;
   const array = asArray(t, inputs);
   return (array ? arrayElements(t, array) : [inputs]).map((element) => {
-    const input = expectTensor(element, 'backward');
+    const input = expectTarget(t, element, 'backward');
     const tensor = t.use(input);
     // An outer op result has a pre-existing graph, which the walk rejects. The recorded graph tells whether other
     // tensors are results.

@@ -9,7 +9,7 @@ import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { readProperty } from '../values/properties.ts';
 import { known, newArray, type Variable } from '../variables/variable.ts';
-import { expectTensor } from './expect-tensor.ts';
+import { expectTarget, expectTensor } from './expect-tensor.ts';
 import { watched, watchFreed } from './follow-backward.ts';
 import { gradientVariable, neededGradient } from './optional-gradient.ts';
 import { flagsOf, seedOf, seedValue } from './options.ts';
@@ -31,7 +31,7 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
   );
   const { createGraph = false, retainGraph = createGraph, allowUnused = false } = flags;
   const seeds = options ? seedsOf(t, readProperty(t, options, 'gradOutputs')) : null;
-  const roots = tensorsOf(t, outputs);
+  const roots = elementsOf(t, outputs).map((each) => t.use(expectTensor(each, 'grad')));
   const onFreed = watchFreed(t);
   const run: Perform<(Tensor | null)[]> = ([of, to, given], builder) =>
     watched(builder, { retainGraph, onFreed }, (watch) => {
@@ -42,7 +42,7 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
       const request = gradOutputs ? { ...own, gradOutputs } : own;
       return gradWith(of as Tensor[], to as Tensor[], request, watch);
     });
-  const targets = tensorsOf(t, inputs);
+  const targets = elementsOf(t, inputs).map((each) => t.use(expectTarget(t, each, 'grad')));
   noteRequest(roots, targets);
   const found = followRetaining(t, roots, [roots, targets, seeds], run);
   const variableOf = allowUnused ? gradientVariable : neededGradient;
@@ -60,9 +60,7 @@ function seedsOf(t: Tracer, variable: Variable): (Tensor | null)[] | null {
   return seed && [seed];
 }
 
-function tensorsOf(t: Tracer, variable: Variable): Tensor[] {
+function elementsOf(t: Tracer, variable: Variable): readonly Variable[] {
   const array = asArray(t, variable);
-  return (array ? arrayElements(t, array) : [variable]).map((element) => {
-    return t.use(expectTensor(element, 'grad'));
-  });
+  return array ? arrayElements(t, array) : [variable];
 }

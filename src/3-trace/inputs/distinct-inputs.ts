@@ -31,6 +31,23 @@ export function distinctInputs(
 }
 
 /**
+ * Returns a guard that the tensors whose gradients are requested are no other inputs. A gradient flows only to the
+ * inputs that were the requested tensor when the function was traced.
+ */
+export function distinctTargets(
+  inputs: readonly TensorInput[],
+  targets: ReadonlySet<Tensor>,
+): Guard[] {
+  const own = inputs.filter(({ actual, list }) => targets.has(actual) && !list);
+  const others = inputs.filter(({ actual, tensor, list }) => {
+    return tensor.requiresGrad && !targets.has(actual) && !list;
+  });
+  if (own.length === 0 || own.length + others.length === 1) return [];
+  const sourcesOf = (each: typeof own) => each.map(({ source }) => source);
+  return [{ kind: 'distinct', sources: sourcesOf(own), others: sourcesOf(others) }];
+}
+
+/**
  * Returns guards for tensors that the function disposes or whose `requiresGrad` it changes: each must alias the
  * same inputs in later calls.
  */

@@ -26,6 +26,8 @@ export class AutogradState {
   callsUser = false;
   /** Pre-existing tensors whose `requiresGrad` was changed, with the graph values that have the new flag. */
   readonly switched = new Map<Tensor, Tensor>();
+  /** Pre-existing tensors whose gradients the function requests. */
+  readonly targets = new Set<Tensor>();
   /** The number of `requiresGrad` changes of outer tensors. */
   switches = 0;
   /** Calls of `checkpoint` so far that backward doesn't trace again. */
