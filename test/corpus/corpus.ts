@@ -12,6 +12,8 @@ export interface CorpusFunction {
   /** Graphs and breaks after all calls. */
   readonly expected: {
     readonly graphs: number;
+    /** Graphs with `capture: 'auto'`, where more than these: a branch on what each call changes runs in a graph. */
+    readonly graphsInAuto?: number;
     /** Breaks that lie in what the function does: it prints, it reads values. */
     readonly breaks?: readonly BreakReason[];
     /** Breaks that a better tracer would not need. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { deviceGuard } from '../../runtime/device/current.ts';
 import { pointwisePlan } from '../../runtime/device/gpu/codegen/pointwise.ts';
 import { wordsOf } from '../../runtime/device/gpu/core/element-storage.ts';
 import { KernelCache } from '../../runtime/device/gpu/core/kernel-cache.ts';
@@ -9,7 +8,7 @@ import { type CompiledKernel, GpuJsBackend } from '../../runtime/device/gpu/webg
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
 import { E } from '../../runtime/ops/expr/expr.ts';
-import { gpuForTests, skipGpu } from './open-gpu.ts';
+import { gpuForTests, onDevice, skipGpu } from './open-gpu.ts';
 import '../../runtime/tensor-methods/methods.ts';
 
 describe('gpu/kernel-cache', () => {
@@ -57,7 +56,7 @@ describe.skipIf(skipGpu)('gpu/kernel-cache on a device', () => {
 
   it('an eager op seen before compiles nothing', async () => {
     const device = gpu();
-    await deviceGuard(device, async () => {
+    await onDevice(device, async () => {
       const [x, y] = [tensor([[1, 2, 3]]), tensor([[4], [5]])];
       const run = async () => {
         const z = x.add(y);

@@ -7,7 +7,7 @@ import { tensor } from '../../runtime/ops/core/create.ts';
 import { ones, zeros } from '../../runtime/ops/movement/create.ts';
 import { opNamed } from '../../runtime/ops/op-table.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { gpuForTests, skipGpu } from './open-gpu.ts';
+import { gpuForTests, onDevice, skipGpu } from './open-gpu.ts';
 import '../../runtime/tensor-methods/methods.ts';
 
 describe.skipIf(skipGpu)('gpu/memory', () => {
@@ -16,7 +16,7 @@ describe.skipIf(skipGpu)('gpu/memory', () => {
   it('all bytes are back after dispose, and stay reserved for the next tensor of the size', async () => {
     const { counter } = gpu().allocator;
     const before = counter.allocated;
-    await deviceGuard(gpu(), async () => {
+    await onDevice(gpu(), async () => {
       const x = tensor(new Float32Array(1000));
       expect(counter.allocated).toBe(before + 4032);
       const y = x.mul(2);
@@ -54,7 +54,7 @@ describe.skipIf(skipGpu)('gpu/memory', () => {
 
   it('a freed buffer is the next of its size, and holds only what is written then', async () => {
     const device = gpu();
-    await deviceGuard(device, async () => {
+    await onDevice(device, async () => {
       const x = ones([77]);
       const { ptr } = x.holder!;
       const read = x.data();
@@ -72,7 +72,7 @@ describe.skipIf(skipGpu)('gpu/memory', () => {
     const { counter } = device.allocator;
     const sum = opNamed('sum');
     const attrs = { dims: [0], keepDim: false };
-    await deviceGuard(device, async () => {
+    await onDevice(device, async () => {
       const x = ones([5000]);
       const y = zeros([]);
       const predicted = device.scratchBytes(sum, [x], [y], attrs);

@@ -1,6 +1,8 @@
 import '../../src/1-capture/inspector.ts';
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { currentDevice, setDevice } from '../../runtime/device/current.ts';
+import type { Device } from '../../runtime/device/device.ts';
 import type { GpuDevice } from '../../runtime/device/gpu/gpu-device.ts';
 import { destroyGpu, initGpu } from '../../runtime/device/gpu/init.ts';
 
@@ -59,4 +61,15 @@ export function nothingOnCpu(gpu: () => GpuDevice): () => void {
     before = new Map(gpu().computedOnCpu);
   });
   return () => expect(new Map(gpu().computedOnCpu)).toEqual(before);
+}
+
+/** Creates tensors on the device until the promise that `body` returns is settled. `deviceGuard` ends at the first `await`. */
+export async function onDevice<T>(device: Device | string, body: () => Promise<T>): Promise<T> {
+  const outer = currentDevice();
+  setDevice(device);
+  try {
+    return await body();
+  } finally {
+    setDevice(outer);
+  }
 }

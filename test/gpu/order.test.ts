@@ -11,7 +11,7 @@ import { GpuJsBackend } from '../../runtime/device/gpu/webgpu/gpujs.ts';
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { DeviceError } from '../../runtime/errors/errors.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
-import { gpuForTests, skipGpu } from './open-gpu.ts';
+import { gpuForTests, onDevice, skipGpu } from './open-gpu.ts';
 import '../../runtime/tensor-methods/methods.ts';
 
 describe.skipIf(skipGpu)('gpu/order', () => {
@@ -19,7 +19,7 @@ describe.skipIf(skipGpu)('gpu/order', () => {
 
   it('a read sees exactly what was issued before it, builds pending or not', async () => {
     for (const round of ['first builds', 'all built']) {
-      await deviceGuard(gpu(), async () => {
+      await onDevice(gpu(), async () => {
         const x = tensor([1, 2, 3, 4, 5]);
         const reads = [x.data()];
         x.add_(1);
@@ -43,7 +43,7 @@ describe.skipIf(skipGpu)('gpu/order', () => {
   });
 
   it('data may be changed as soon as tensor() has returned', async () => {
-    await deviceGuard(gpu(), async () => {
+    await onDevice(gpu(), async () => {
       const x = tensor([1, 2, 3]);
       // A kernel of a new shape: uploads behind it wait for its build.
       const waiting = x.sub(0.125);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { deviceGuard } from '../../runtime/device/current.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
 import { E } from '../../runtime/ops/expr/expr.ts';
@@ -8,7 +7,7 @@ import { randn } from '../../runtime/ops/random/drawn.ts';
 import { defineOp } from '../../runtime/ops/record/define-op.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import { gpuForTests, skipGpu } from './open-gpu.ts';
+import { gpuForTests, onDevice, skipGpu } from './open-gpu.ts';
 import { expectParity, type Tolerance } from './parity.ts';
 
 const special = [
@@ -252,7 +251,7 @@ describe.skipIf(skipGpu)('gpu/pointwise', () => {
 
   it('reuses one kernel for all values of an attribute', async () => {
     const device = gpu();
-    const results = await deviceGuard(device, async () => {
+    const results = await onDevice(device, async () => {
       const x = tensor([1, 2, 3]);
       const before = device.kernelStats.compiled;
       const reads = [0.1, 0.2, 0.3].map((rate) => x.mul(rate).data());

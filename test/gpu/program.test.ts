@@ -10,7 +10,7 @@ import { Scope } from '../../runtime/run-program/scope/scope.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { toStatic } from '../../src/to-static.ts';
-import { gpuForTests, skipGpu } from './open-gpu.ts';
+import { gpuForTests, onDevice, skipGpu } from './open-gpu.ts';
 import { expectClose } from './parity.ts';
 import '../../runtime/tensor-methods/methods.ts';
 
@@ -88,7 +88,7 @@ describe.skipIf(skipGpu)('gpu/program', () => {
     const executable = new Executable(plan, Array(6).fill(meta));
     const scope = new Scope(6);
     const { counter } = device.allocator;
-    await deviceGuard(device, async () => {
+    await onDevice(device, async () => {
       const data = (phase: number) => new Float32Array(256).map((_, i) => Math.sin(i + phase));
       const [x, y] = [tensor(data(0), { shape: [64, 4] }), tensor(data(1), { shape: [64, 4] })];
       // Nothing is left to the collector, which would take it at a moment of its own.

@@ -271,7 +271,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     type: 'ArgumentError',
     what: 'tensor: not numbers',
     given: 'a Promise in the data at depth 1',
-    remedy: 'convert the data',
+    remedy: 'await it first',
   },
   'nothing as data': {
     make: () => tensor(null as unknown as NestedArray),

@@ -13,6 +13,8 @@ import {
   that,
 } from '../../options/option-kinds.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { isAtMost, isBelow } from '../numbers/number-arithmetic.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
 import type { LossOptions } from '../reduce/reduction-options.ts';
 import type { CrossEntropyOptions, NllOptions } from './class-losses.ts';
 import type {
@@ -63,12 +65,13 @@ export const klDivKinds: OptionKinds<KlDivOptions> = {
 
 export const smoothL1Kinds: OptionKinds<LossOptions & { readonly beta?: number }> = {
   ...lossKinds,
-  beta: nonNegativeNumber,
+  // No op checks these two numbers, so the check itself becomes the guard.
+  beta: { ...nonNegativeNumber, accepts: (value) => isNumber(value) && isAtMost(0, value) },
 };
 
 export const huberKinds: OptionKinds<LossOptions & { readonly delta?: number }> = {
   ...lossKinds,
-  delta: positive,
+  delta: { ...positive, accepts: (value) => isNumber(value) && isBelow(0, value) },
 };
 
 export const poissonKinds: OptionKinds<PoissonNllOptions> = {

@@ -1,9 +1,10 @@
 import { expect } from 'vitest';
 import type { GpuDevice } from '../../../runtime/device/gpu/gpu-device.ts';
-import { deviceGuard, type Tensor, tensor, tidy } from '../../../runtime/index.ts';
+import { type Tensor, tensor, tidy } from '../../../runtime/index.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { toStatic } from '../../../src/to-static.ts';
 import { expectSame } from '../../expect-same.ts';
+import { onDevice } from '../open-gpu.ts';
 import { expectClose, type Tolerance } from '../parity.ts';
 
 /** Tolerance of results that are the CPU's to the bit. */
@@ -55,14 +56,14 @@ export async function expectSameEverywhere<T extends Tensor[]>(
     for (const t of found) t.dispose();
     return { given, results, data };
   };
-  const cpu = await deviceGuard('cpu', eagerly);
-  const own = await deviceGuard(gpu, eagerly);
+  const cpu = await onDevice('cpu', eagerly);
+  const own = await onDevice(gpu, eagerly);
   cpu.results.forEach(({ dtype, shape }, i) => {
     expect(own.results[i]).toEqual({ dtype, shape, device: gpu });
     expectClose(own.data[i]!, cpu.data[i]!, tolerance);
   });
   const captured = toStatic(run, { fullGraph: true });
-  await deviceGuard(gpu, async () => {
+  await onDevice(gpu, async () => {
     for (const t of captured(...own.given)) t.dispose();
     const { counter } = gpu.allocator;
     const before = counter.allocated;

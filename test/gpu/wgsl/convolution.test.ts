@@ -14,7 +14,7 @@ import {
   tidy,
 } from '../../../runtime/index.ts';
 import { toStatic } from '../../../src/to-static.ts';
-import { gpuForTests, skipGpu } from '../open-gpu.ts';
+import { gpuForTests, onDevice, skipGpu } from '../open-gpu.ts';
 import { expectClose, expectParity } from '../parity.ts';
 
 interface Conv {
@@ -91,7 +91,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/convolution', () => {
 
   /** Data of results and gradients; captured, the second of two runs, whose bytes were predicted. */
   async function resultsOn(device: 'cpu' | 'gpu', own: Conv, isCaptured = false) {
-    return deviceGuard(device === 'cpu' ? 'cpu' : gpu(), async () => {
+    return onDevice(device === 'cpu' ? 'cpu' : gpu(), async () => {
       seed(4);
       const given = tidy(() => operands(own)) as [Tensor, Tensor, Tensor, Tensor];
       const captured = toStatic(trained(own));

@@ -2,17 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  arange,
-  cat,
-  deviceGuard,
-  embedding,
-  pad,
-  stack,
-  type Tensor,
-  tidy,
-} from '../../../runtime/index.ts';
-import { gpuForTests, skipGpu } from '../open-gpu.ts';
+import { arange, cat, embedding, pad, stack, type Tensor, tidy } from '../../../runtime/index.ts';
+import { gpuForTests, onDevice, skipGpu } from '../open-gpu.ts';
 import { expectSameEverywhere, numbers, whole } from './checked.ts';
 
 const settings = {
@@ -153,7 +144,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/moving', () => {
     };
     for (const [name, step] of Object.entries(steps)) {
       const run = (n: number, m: number) =>
-        deviceGuard(gpu(), async () => {
+        onDevice(gpu(), async () => {
           const [x, rows] = [numbers([n, m], 1), whole([3, m], 0, n, 2)];
           await gpu().synchronize();
           const before = gpu().commandCounts.dispatches;

@@ -15,7 +15,7 @@ import type { MaxPoolOptions } from '../../../runtime/ops/convolution/max-pool.t
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { opNamed } from '../../../runtime/ops/op-table.ts';
 import { toStatic } from '../../../src/to-static.ts';
-import { gpuForTests, skipGpu } from '../open-gpu.ts';
+import { gpuForTests, onDevice, skipGpu } from '../open-gpu.ts';
 import { expectParity } from '../parity.ts';
 
 interface Pool {
@@ -74,7 +74,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/pooling', () => {
           return trained(own)(drawn(own.shape))[i]!;
         });
       }
-      await deviceGuard(gpu(), async () => {
+      await onDevice(gpu(), async () => {
         seed(7);
         const x = drawn(own.shape);
         const eager = tidy(() => trained(own)(x));

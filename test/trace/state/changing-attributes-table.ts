@@ -301,11 +301,11 @@ export const refused: Readonly<
   arange: { fn: (_x, k) => F.arange(k, k + 3), numbers: [3, 4, 5.5, Infinity, 6] },
   smoothL1Loss: {
     fn: (x, k) => F.smoothL1Loss(x, target(x), { beta: k }),
-    numbers: [0.5, 0.25, 0, Number.NaN, 1, 2],
+    numbers: [0.5, 0.25, 0, Number.NaN, 1, -1, 2],
   },
   huberLoss: {
     fn: (x, k) => F.huberLoss(x, target(x), { delta: k }),
-    numbers: [0.5, 0.25, Number.NaN, 1, 2],
+    numbers: [0.5, 0.25, Number.NaN, 1, -1, 2, 0],
   },
   'a margin': {
     fn: (x, k) => F.marginRankingLoss(x, x.exp(), signs(x), { margin: k }),

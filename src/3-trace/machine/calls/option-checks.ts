@@ -1,5 +1,6 @@
 /** Checks of options and sizes by modules and optimizers, performed on variables. */
 
+import { scalarFunctions } from '../../../../runtime/ops/numbers/scalar-functions.ts';
 import {
   expectList,
   expectOptional,
@@ -10,10 +11,12 @@ import {
 import {
   expectFlag,
   expectNumber,
+  expectPositive,
   expectWhole,
+  expectWithin,
 } from '../../../../runtime/ops/record/positional.ts';
 import { expectFunction } from '../../../../runtime/options/expect-arguments.ts';
-import type { OptionKind } from '../../../../runtime/options/option-kinds.ts';
+import type { NumberBound, OptionKind } from '../../../../runtime/options/option-kinds.ts';
 import * as kinds from '../../../../runtime/options/option-kinds.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
@@ -140,6 +143,15 @@ export const operandChecks: readonly (readonly [
   [expectList, traceEach(isList, 2)],
   [expectFunction, traceEach((_t, own) => isCallable(own))],
   [expectNumber, traceEach(hasType('number'), 2)],
+  [expectPositive, traceEach((t, own) => isNumberFrom(t, own, '<', known(0)), 2)],
+  [
+    expectWithin,
+    (t, _receiver, [, , own = undefinedVariable, least = known(0), most]) => {
+      if (!isNumberFrom(t, own, '<=', least)) throw rejected();
+      if (most && !isMissing(t, most) && !compares(t, '<=', own, most)) throw rejected();
+      return undefinedVariable;
+    },
+  ],
   [expectWhole, traceEach(isWholeNumber, 2)],
   [expectFlag, traceEach(hasType('boolean'), 2)],
   [
@@ -169,14 +181,26 @@ function isAccepted(t: Tracer, kind: OptionKind, value: Variable): boolean {
   if (!bounds || !isChanging || typeOf(t, value) !== 'number') {
     return kind.accepts(knownValue(t, value));
   }
-  return bounds.every(([comparison, bound]) => {
-    const operands = [value, known(bound)] as const;
-    const holds = scalarBinary(t, comparison, ...operands) ?? deferToRun(t, comparison, operands);
-    if (!holds) return kind.accepts(constantOf(t, value));
-    if (holds.kind !== 'scalar') return constantOf(t, holds) === true;
-    check(t, holds.tensor, true);
-    return true;
-  });
+  return bounds.every(([comparison, bound]) => compares(t, comparison, value, known(bound)));
+}
+
+type Comparison = NumberBound[0] | '<';
+
+/** Returns whether two numbers compare as expected, and guards that or checks it in the program. */
+function compares(t: Tracer, comparison: Comparison, left: Variable, right: Variable): boolean {
+  const operands = [left, right] as const;
+  const holds = scalarBinary(t, comparison, ...operands) ?? deferToRun(t, comparison, operands);
+  if (!holds) {
+    const numbers = operands.map((each) => constantOf(t, each) as number);
+    return scalarFunctions.get(comparison)!(...numbers) === true;
+  }
+  if (holds.kind !== 'scalar') return constantOf(t, holds) === true;
+  check(t, holds.tensor, true);
+  return true;
+}
+
+function isNumberFrom(t: Tracer, value: Variable, comparison: '<' | '<=', least: Variable) {
+  return hasType('number')(t, value) && compares(t, comparison, least, value);
 }
 
 /** Kinds test primitives, and arrays and plain objects of primitives; of other values they test only the type. */
