@@ -45,7 +45,7 @@ it('random programs do captured what they do eagerly', { timeout: 3_600_000 }, (
   });
   if (count < 40) return;
   for (const name of ['order', 'reuse', 'arena', 'checkpoints']) {
-    expect(seen.get(name) ?? 0, name).toBeGreaterThanOrEqual(count / 4);
+    expect(seen.get(name) ?? 0, name).toBeGreaterThan(count / 4);
   }
   // Most are too small for any.
   expect(seen.get('slices') ?? 0).toBeGreaterThan(count / 40);

@@ -40,6 +40,8 @@ export interface TapeCall {
   readonly result: unknown;
   readonly gradMode: boolean | undefined;
   readonly guard: Device | null | undefined;
+  /** The checkpointed call that the ops belong to. */
+  readonly checkpoint: number | undefined;
   readonly at: UserPosition | undefined;
 }
 
@@ -118,13 +120,26 @@ export function playCalls(
   { resolver, found, used, builder }: ReplayState,
   replay?: Replay,
 ): void {
-  for (const { operands, perform, result, gradMode, guard, at } of calls) {
-    const given = operands.map((operand) => resolve(operand, resolver));
-    builder.at = at;
-    const now = withInterceptor(builder, () =>
-      withGuard(guard, () => withGradMode(gradMode, () => perform(given, builder, replay))),
-    );
-    match(result, now, found, used);
+  const { checkpointed } = builder;
+  const checkpoints = new Map<number, number>();
+  /** Repeated calls are checkpointed each on their own, unless all of them are part of one checkpointed call. */
+  const repeated = (checkpoint: number): number => {
+    const own = checkpointed ?? checkpoints.get(checkpoint) ?? builder.checkpointCalls++;
+    checkpoints.set(checkpoint, own);
+    return own;
+  };
+  try {
+    for (const { operands, perform, result, gradMode, guard, checkpoint, at } of calls) {
+      const given = operands.map((operand) => resolve(operand, resolver));
+      builder.at = at;
+      builder.checkpointed = checkpoint === undefined ? checkpointed : repeated(checkpoint);
+      const now = withInterceptor(builder, () =>
+        withGuard(guard, () => withGradMode(gradMode, () => perform(given, builder, replay))),
+      );
+      match(result, now, found, used);
+    }
+  } finally {
+    builder.checkpointed = checkpointed;
   }
 }
 

@@ -345,7 +345,8 @@ export class Tracer {
   record(operands: readonly unknown[], perform: Perform, result: unknown): void {
     const { gradMode, guard } = this.top;
     const { tape, builder } = this.#places.current;
-    tape.push({ operands, perform, result, gradMode, guard, at: builder.at });
+    const { at, checkpointed: checkpoint } = builder;
+    tape.push({ operands, perform, result, gradMode, guard, checkpoint, at });
   }
 
   /** Runs `body` so that the ops it binds are appended to the program, or none if it throws. */
