@@ -25,9 +25,17 @@ export function distinctInputs(
   });
   if (multiple.length === 0) return [];
   const apart = new Set(multiple.map(({ id }) => id));
-  const others = differentiable.filter(({ id }) => !apart.has(id));
-  const sourcesOf = (each: typeof multiple) => each.map(({ source }) => source);
-  return [{ kind: 'distinct', sources: sourcesOf(multiple), others: sourcesOf(others) }];
+  return distinct(
+    multiple,
+    differentiable.filter(({ id }) => !apart.has(id)),
+  );
+}
+
+type Sourced = readonly Pick<TraceInput, 'source'>[];
+
+function distinct(own: Sourced, others: Sourced): Guard[] {
+  const [sources, rest] = [own, others].map((each) => each.map(({ source }) => source));
+  return [{ kind: 'distinct', sources: sources!, others: rest! }];
 }
 
 /**
@@ -43,8 +51,7 @@ export function distinctTargets(
     return tensor.requiresGrad && !targets.has(actual) && !list;
   });
   if (own.length === 0 || own.length + others.length === 1) return [];
-  const sourcesOf = (each: typeof own) => each.map(({ source }) => source);
-  return [{ kind: 'distinct', sources: sourcesOf(own), others: sourcesOf(others) }];
+  return distinct(own, others);
 }
 
 /**
@@ -75,7 +82,7 @@ export function disposedInputs(
  */
 export function distinctElements(inputs: readonly TraceInput[]): Guard[] {
   const differentiable = inputs.filter(({ tensor }) => gradEnabled() && tensor.requiresGrad);
-  const sources = differentiable.flatMap(({ source, list }) => (list ? [source] : []));
-  const others = differentiable.flatMap(({ source, list }) => (list ? [] : [source]));
-  return sources.length > 0 ? [{ kind: 'distinct', sources, others }] : [];
+  const elements = differentiable.filter(({ list }) => list);
+  const others = differentiable.filter(({ list }) => !list);
+  return elements.length > 0 ? distinct(elements, others) : [];
 }

@@ -121,18 +121,16 @@ export function playCalls(
   replay?: Replay,
 ): void {
   const { checkpointed } = builder;
-  const checkpoints = new Map<number, number>();
-  /** Repeated calls are checkpointed each on their own, unless all of them are part of one checkpointed call. */
-  const repeated = (checkpoint: number): number => {
-    const own = checkpointed ?? checkpoints.get(checkpoint) ?? builder.checkpointCalls++;
-    checkpoints.set(checkpoint, own);
-    return own;
-  };
+  // Repeated calls are checkpointed each on their own, unless all of them are part of one checkpointed call.
+  const own: number[] = [];
   try {
     for (const { operands, perform, result, gradMode, guard, checkpoint, at } of calls) {
       const given = operands.map((operand) => resolve(operand, resolver));
       builder.at = at;
-      builder.checkpointed = checkpoint === undefined ? checkpointed : repeated(checkpoint);
+      builder.checkpointed = checkpointed;
+      if (checkpoint !== undefined) {
+        builder.checkpointed ??= own[checkpoint] ??= builder.checkpointCalls++;
+      }
       const now = withInterceptor(builder, () =>
         withGuard(guard, () => withGradMode(gradMode, () => perform(given, builder, replay))),
       );

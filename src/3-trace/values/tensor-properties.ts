@@ -178,7 +178,8 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     const tensor = t.use(variable);
     return newArray(tensor.strides.map((_, dim) => layoutOf(t, tensor, 'strides', dim)));
   }
-  if (key === 'offset') return offsetOf(t, t.use(variable));
+  const offset = key === 'offset' && offsetOf(t, t.use(variable));
+  if (offset) return offset;
   if (metaProperties.has(key) || key === 'isLeaf') {
     const value: unknown = t.use(variable)[key as keyof Tensor];
     return known(value as string | number | boolean);
@@ -226,20 +227,21 @@ function layoutOf(t: Tracer, tensor: Tensor, of: SizeRead['of'], dim: number | n
   return { kind: 'symbolic', expr: t.sizes.read(tensor, dim, of), value, source: null };
 }
 
-/** Returns the offset of a result. In a program, the memory of an input begins at the input's first element. */
-function offsetOf(t: Tracer, tensor: Tensor): Variable {
+/**
+ * Returns the offset of a result; undefined for a view of a branch's operand. In a program, the memory of an input
+ * begins at the input's first element.
+ */
+function offsetOf(t: Tracer, tensor: Tensor): Variable | undefined {
   const own = layoutOf(t, tensor, 'offset', null);
   const { builder } = t;
   const root = builder.rootOf(tensor);
   if (!builder.isInput(root)) return own;
-  const input =
-    t.control.depth === 0 && t.inputs.find((each) => builder.valueOf(each.tensor) === root);
-  if (!input) throw new GraphBreak('unsupported-value', 'the offset of a view');
-  const { source } = input;
-  const { actual } = t.result(input.tensor);
-  const start = t.read({ kind: 'property', base: source, key: 'offset' }, actual!.offset);
-  const numbers = () => [start, own].map((each) => Number(constantOf(t, each)));
-  return deferToRun(t, '+', [start, own]) ?? known(numbers().reduce((a, b) => a + b));
+  if (t.control.depth > 0) return undefined;
+  const input = t.inputs.find((each) => builder.valueOf(each.tensor) === root)!;
+  const { source, actual } = input;
+  const start = t.read({ kind: 'property', base: source, key: 'offset' }, actual.offset);
+  const sum = () => (constantOf(t, start) as number) + (constantOf(t, own) as number);
+  return deferToRun(t, '+', [start, own]) ?? known(sum());
 }
 
 /** `x.grad = value`, which is written after the run for a pre-existing tensor. */

@@ -11,7 +11,6 @@ import {
 import {
   expectFlag,
   expectNumber,
-  expectPositive,
   expectWhole,
   expectWithin,
 } from '../../../../runtime/ops/record/positional.ts';
@@ -143,12 +142,11 @@ export const operandChecks: readonly (readonly [
   [expectList, traceEach(isList, 2)],
   [expectFunction, traceEach((_t, own) => isCallable(own))],
   [expectNumber, traceEach(hasType('number'), 2)],
-  [expectPositive, traceEach((t, own) => isNumberFrom(t, own, '<', known(0)), 2)],
   [
     expectWithin,
     (t, _receiver, [, , own = undefinedVariable, least = known(0), most]) => {
-      if (!isNumberFrom(t, own, '<=', least)) throw rejected();
-      if (most && !isMissing(t, most) && !compares(t, '<=', own, most)) throw rejected();
+      const isWithin = hasType('number')(t, own) && compares(t, '<=', least, own);
+      if (!isWithin || (most && !compares(t, '<=', own, most))) throw rejected();
       return undefinedVariable;
     },
   ],
@@ -184,23 +182,17 @@ function isAccepted(t: Tracer, kind: OptionKind, value: Variable): boolean {
   return bounds.every(([comparison, bound]) => compares(t, comparison, value, known(bound)));
 }
 
-type Comparison = NumberBound[0] | '<';
-
 /** Returns whether two numbers compare as expected, and guards that or checks it in the program. */
-function compares(t: Tracer, comparison: Comparison, left: Variable, right: Variable): boolean {
+function compares(t: Tracer, comparison: NumberBound[0], left: Variable, right: Variable): boolean {
   const operands = [left, right] as const;
   const holds = scalarBinary(t, comparison, ...operands) ?? deferToRun(t, comparison, operands);
   if (!holds) {
-    const numbers = operands.map((each) => constantOf(t, each) as number);
-    return scalarFunctions.get(comparison)!(...numbers) === true;
+    const [a, b] = operands.map((each) => constantOf(t, each) as number);
+    return scalarFunctions.get(comparison)!(a!, b!) === true;
   }
   if (holds.kind !== 'scalar') return constantOf(t, holds) === true;
   check(t, holds.tensor, true);
   return true;
-}
-
-function isNumberFrom(t: Tracer, value: Variable, comparison: '<' | '<=', least: Variable) {
-  return hasType('number')(t, value) && compares(t, comparison, least, value);
 }
 
 /** Kinds test primitives, and arrays and plain objects of primitives; of other values they test only the type. */
