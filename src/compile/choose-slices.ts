@@ -1,10 +1,10 @@
 import { LateBytes, readBytes } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
+import { isCheaper } from './budget-search.ts';
 import { isFree } from './compare-stages.ts';
 import { type Compilation, onlyPlan, type PlanBy } from './compilation.ts';
 import { equalIncumbentOf, type Incumbent } from './incumbent.ts';
-import { isCheaper } from './within-budget.ts';
 
 /**
  * Plans with slices, and if a budget makes slices expensive, also without: if both recompute equally much, the plan

@@ -1,5 +1,5 @@
 import type { SubgraphStages } from '../programs/stages.ts';
-import { cheaper, peakBytes } from './within-budget.ts';
+import { cheaper, peakBytes } from './budget-search.ts';
 
 /** Whether `a` saves fewer bytes for backward and has no higher peak. */
 export function keepsLess(a: SubgraphStages, b: SubgraphStages): boolean {

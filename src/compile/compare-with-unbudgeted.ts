@@ -6,8 +6,8 @@ import { type Choices, LateBytes, readBytes } from '../programs/choices.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { Recompute, SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
+import { peakBytes } from './budget-search.ts';
 import type { CompileOptions } from './compilation.ts';
-import { peakBytes } from './within-budget.ts';
 
 type Plan = (options: CompileOptions, choices: Choices) => Steps<SubgraphStages>;
 

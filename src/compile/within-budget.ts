@@ -1,11 +1,8 @@
-import { oncePerProgram, type Program, type ValueId } from '../../runtime/program/program.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
 import type { Field } from '../../runtime/save/file/field.ts';
-import { fusedValues } from '../5-optimize/fuse/fused-form.ts';
-import { Candidates } from '../5-optimize/recompute/candidates.ts';
 import { cheapestKept } from '../5-optimize/recompute/cheapest-kept.ts';
-import type { Candidate, Cost, RecomputeSelection } from '../5-optimize/recompute/choice.ts';
+import type { RecomputeSelection } from '../5-optimize/recompute/choice.ts';
 import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
-import { type MemoryUses, never } from '../5-optimize/recompute/memory-uses.ts';
 import { readPolicy } from '../5-optimize/recompute/pressure.ts';
 import { recomputeEvicted } from '../5-optimize/recompute/recompute-evicted.ts';
 import {
@@ -14,66 +11,17 @@ import {
 } from '../5-optimize/recompute/recompute-in-backward.ts';
 import { WorkBound } from '../5-optimize/recompute/work-bound.ts';
 import { LateBytes, readBytes, readIndices } from '../programs/choices.ts';
-import { once } from '../programs/once.ts';
-import { hasSameOps } from '../programs/same-ops.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
-import { finish, type Steps } from '../programs/steps.ts';
-import type { Compilation } from './compilation.ts';
-
-interface Planning {
-  /** Estimates what a program needs, cheaply enough to compare many. */
-  readonly costOf: Cost;
-  /** The uses of memory, in an order with a low peak; `isFused`: by the program in its fused form. */
-  readonly usesOf: (isFused: boolean) => MemoryUses;
-  readonly plan: (program: Program) => SubgraphStages;
-  /** Bytes of inputs that the program may free. */
-  readonly donatedBytes: number;
-}
-
-/** The parts of a compilation that a search uses. */
-type CandidateCompiler = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
-
-/**
- * By program size: the share of the budget by which plans may need less than the cheap measure, since ops are fused;
- * `inFused`, if the fused form is measured because it needs less. Plans of larger programs take seconds to make, and
- * need what is measured.
- */
-const slacks = [
-  { ops: 1500, slack: 0.08, inFused: null },
-  { ops: 4000, slack: 0.2, inFused: 0.08 },
-  { ops: never, slack: 0, inFused: null },
-] as const;
-
-interface Measure {
-  readonly costOf: Cost;
-  readonly slack: number;
-  /** Whether values inside fused ops count no bytes. */
-  readonly isFused: boolean;
-}
-
-/**
- * Some programs need more in fused form, as fused ops read operands later. Plans don't fuse those ops, so the program
- * itself is measured.
- */
-function measureOf(program: Program, plain: Cost): Measure {
-  const { slack, inFused } = slacks.find(({ ops: most }) => program.ops.length <= most)!;
-  const fused: Cost = (given) => plain(fusedValues(given, new Set(given.outputs)));
-  return inFused !== null && fused(program) < plain(program)
-    ? { costOf: oncePerProgram(fused), slack: inFused, isFused: true }
-    : { costOf: oncePerProgram(plain), slack, isFused: false };
-}
-
-/**
- * How many candidates to plan when none fits the budget, looking for one as small that recomputes less. Where the
- * estimate ranks only roughly, more are tried: most candidates that look small turn out larger.
- */
-const mostRefined = (slack: number): number => (isRough(slack) ? 32 : 8);
-
-/** Whether plans may need much less than is measured, in which case measured bytes rank them only roughly. */
-const isRough = (slack: number): boolean => slack > 0.1;
-
-/** The number of further candidates to plan, those with the fewest measured bytes, if the estimate is rough. */
-const mostLowered = 8;
+import {
+  type CandidateCompiler,
+  type Chosen,
+  measureOf,
+  type Planning,
+  peakBytes,
+  searchWithin,
+  shareToBeat,
+  withoutRecompute,
+} from './budget-search.ts';
 
 /**
  * In: a program with its backward. Out: its plan, or, if that exceeds the budget, a plan in which backward recomputes
@@ -99,7 +47,7 @@ export function withinBudget(
     const enough = below * Math.max(1, facts.forwardWork);
     if (bound.least(budget + planning.donatedBytes, enough) >= enough) return null;
   }
-  const found = searched(facts, bound, budget, planning, compilation);
+  const found = searchWithin(budget, facts, bound, planning, compilation);
   if (!found) return null;
   choices.note('recompute', found.chosen);
   found.take();
@@ -123,21 +71,6 @@ export function withinBudget(
   }
 }
 
-/**
- * Returns the share of forward's arithmetic that an incumbent within the budget recomputes: this plan has to recompute
- * less.
- */
-function shareToBeat({ options: { incumbent } }: CandidateCompiler): number | undefined {
-  return incumbent?.kind === 'fitting' ? incumbent.share : undefined;
-}
-
-interface Chosen {
-  /** Bytes of the program if it recomputes nothing. */
-  readonly bytesBefore: LateBytes;
-  /** Null if nothing is recomputed. */
-  readonly how: RecomputeSelection | null;
-}
-
 function readChosen(choice: Field, { values }: Program): Chosen {
   const bytesBefore = new LateBytes(readBytes(choice.get('bytesBefore')));
   const how = choice.get('how');
@@ -145,135 +78,6 @@ function readChosen(choice: Field, { values }: Program): Chosen {
   if (!how.has('stays')) return { bytesBefore, how: readPolicy(how) };
   const ids = (field: Field) => readIndices(field, values.length) as ValueId[];
   return { bytesBefore, how: { stays: ids(how.get('stays')), brief: ids(how.get('brief')) } };
-}
-
-function withoutRecompute(stages: SubgraphStages, budget: number) {
-  const bytes = peakBytes(stages);
-  const recompute = { budget, bytesBefore: () => bytes, bytes, ops: 0, share: 0 };
-  return { ...stages, recompute };
-}
-
-interface BudgetSearch {
-  readonly best: SubgraphStages;
-  readonly chosen: Chosen;
-  readonly take: () => void;
-}
-
-/**
- * Returns the first candidate, by increasing arithmetic, whose plan fits. All candidates of a budget are candidates of
- * a larger one, in the same order: more bytes never cost more arithmetic. Null if no plan that fits beats the
- * incumbent.
- */
-function searched(
-  facts: ForwardFacts,
-  bound: WorkBound,
-  budget: number,
-  planning: Planning,
-  compilation: CandidateCompiler,
-): BudgetSearch | null {
-  const { costOf, slack, isFused } = measureOf(facts.program, planning.costOf);
-  function* steps(program: Program): Steps<SubgraphStages> {
-    yield;
-    return planning.plan(program);
-  }
-  const plan = (program: Program) => finish(compilation.candidate(() => steps(program)));
-  const { program } = facts;
-  const all = Math.max(1, facts.forwardWork);
-  const { incumbent } = compilation.options;
-  const below = shareToBeat(compilation);
-  const beside = costOf({ ...program, ops: [] });
-  const measured = budget * (1 + slack) + beside;
-  const whole = once(() => plan(program));
-  const bytesBefore = once(() => peakBytes(whole().made));
-  // Planning without recomputing takes seconds for large programs: with an incumbent or no slack, it is done only if
-  // that may fit.
-  const isFirst = below === undefined && slack > 0;
-  if (isFirst || costOf(program) <= measured) {
-    const unchanged = withoutRecomputation();
-    if (unchanged.best.recompute!.bytes <= budget) return unchanged;
-  }
-  let least = null as BudgetSearch | null;
-  const isPlanned = new Set<Candidate>();
-  const tried: Recomputed[] = [];
-  const most = (below ?? never) * all;
-  const candidates = new Candidates(facts, planning.usesOf(isFused), costOf, bound, most);
-  for (const candidate of candidates.within(measured, most)) {
-    const found = planFor(candidate);
-    if (found) return found;
-  }
-  if (below !== undefined) return null;
-  for (const candidate of candidates.floor()) {
-    const found = planFor(candidate);
-    if (found) return found;
-  }
-  refineFloor();
-  // No plan with so few bytes recomputes nothing, so the plan without recomputing need not be made.
-  if (least && leastWork(least.best.recompute!.bytes) > 0) return least;
-  const unchanged = withoutRecomputation();
-  return least && cheaper(unchanged.best, least.best) !== unchanged.best ? least : unchanged;
-
-  /** Returns a lower bound of the arithmetic that any plan within these bytes repeats; above 0 if one is found. */
-  function leastWork(bytes: number): number {
-    return bound.least(bytes + planning.donatedBytes, Number.MIN_VALUE);
-  }
-
-  function withoutRecomputation(): BudgetSearch {
-    const { made, take } = whole();
-    return { best: withoutRecompute(made, budget), chosen: chosen(null), take };
-  }
-
-  function chosen(how: RecomputeSelection | null): Chosen {
-    return { bytesBefore: new LateBytes(bytesBefore), how };
-  }
-
-  /**
-   * Looks for a smaller plan, and for one as small with less arithmetic, unless the smallest loses to the incumbent.
-   */
-  function refineFloor(): void {
-    if (!least) return;
-    const found = least.best.recompute!;
-    if (incumbent?.kind === 'exceeding' && found.bytes > incumbent.bytes) return;
-    if (isRough(slack)) lowerFloor(found.bytes);
-    const floor = least.best.recompute!;
-    let refined = 0;
-    for (const candidate of candidates.within(
-      floor.bytes * (1 + slack) + beside,
-      floor.share * all,
-    )) {
-      planFor(candidate);
-      if (least!.best.recompute!.bytes <= floor.bytes && least!.best.recompute !== floor) return;
-      if (++refined === mostRefined(slack)) return;
-    }
-  }
-
-  /** Plans the candidates with the fewest measured bytes among those whose plans may be as small. */
-  function lowerFloor(bytes: number): void {
-    const all = [...candidates.within(bytes * (1 + slack) + beside, never)];
-    const lowest = all.sort((a, b) => a.bytes - b.bytes).filter((each) => !isPlanned.has(each));
-    for (const each of lowest.slice(0, mostLowered)) planFor(each);
-  }
-
-  /** Returns the plan of a candidate, if it fits. Candidates that write the same program are planned once. */
-  function planFor(candidate: Candidate): BudgetSearch | null {
-    isPlanned.add(candidate);
-    const recomputed = candidate.make();
-    if (tried.some((each) => isSame(each, recomputed))) return null;
-    tried.push(recomputed);
-    const { program: rewritten, ops, work } = recomputed;
-    const { made, take } = plan(rewritten);
-    const bytes = peakBytes(made);
-    const isFitting = bytes <= budget;
-    if (!isFitting && below !== undefined) return null;
-    const recompute = { budget, bytesBefore, bytes, ops, share: work / all };
-    const best = { ...made, recompute };
-    const found = { best, chosen: chosen(candidate.how), take };
-    if (!isFitting && (!least || cheaper(least.best, best) !== least.best)) least = found;
-    return isFitting ? found : null;
-  }
-}
-
-function isSame(a: Recomputed, b: Recomputed): boolean {
-  return a.ops === b.ops && a.work === b.work && hasSameOps(a.program, b.program);
 }
 
 /**
@@ -294,33 +98,4 @@ export function atRate(
     ...stages,
     recompute: { budget, bytesBefore: () => bytes, bytes, ops, share, isShared: true },
   };
-}
-
-/**
- * Chooses between two plans of one step: prefers the one within the budget with less arithmetic, otherwise the one that
- * needs fewer bytes.
- */
-export function cheaper(plain: SubgraphStages, other: SubgraphStages): SubgraphStages {
-  if (!isCheaper(other, plain)) return plain;
-  const { bytesBefore } = plain.recompute!;
-  return { ...other, recompute: { ...other.recompute!, bytesBefore } };
-}
-
-/** Whether a plan within a budget is cheaper than another one. */
-export function isCheaper(stages: SubgraphStages, than: SubgraphStages): boolean {
-  const [before, after] = [than.recompute!, stages.recompute!];
-  const fits = ({ bytes, budget }: typeof before) => bytes <= budget;
-  if (fits(before)) return fits(after) && after.share < before.share;
-  return fits(after) || isLess([after.bytes, after.share], [before.bytes, before.share]);
-}
-
-function isLess([a, b]: readonly [number, number], [c, d]: readonly [number, number]): boolean {
-  return a < c || (a === c && b < d);
-}
-
-/** Returns the peak of forward and backward together, excluding earlier allocations. */
-export function peakBytes({ planned: { forward, backward } }: SubgraphStages): number {
-  const { peakBytes, savedBytes, outputBytes } = forward.predicted;
-  if (!backward) return peakBytes;
-  return Math.max(peakBytes, savedBytes + outputBytes + backward.plan.predicted.peakBytes);
 }

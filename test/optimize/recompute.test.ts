@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { peakBytes } from '../../src/compile/within-budget.ts';
+import { peakBytes } from '../../src/compile/budget-search.ts';
 import {
   ArgumentError,
   AutogradError,
