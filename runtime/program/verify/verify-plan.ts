@@ -1,10 +1,10 @@
 import { formatSpec, isContiguousMeta, sameSpec } from '../../device/tensor-meta.ts';
 import { earlierSum, nameGradientOp } from '../optional-gradients.ts';
-import type { PlannedSubgraph } from '../plan.ts';
+import type { BackwardPart, Plan, PlannedSubgraph } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
 import { reverify } from './reverify.ts';
 import { SimulatedPlan } from './simulate-plan.ts';
-import { failureAt } from './verify-failure.ts';
+import { type Fail, failureAt } from './verify-failure.ts';
 
 /**
  * Verifies that a planned subgraph from a file only touches its own memory: every op infers the declared dtypes and
@@ -61,21 +61,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   });
   const entering = gradOutputs.filter((id) => id !== null);
   for (const each of [plan, retainingPlan]) {
-    const adders = new Map(
-      each.steps.flatMap(({ op, regions }) =>
-        op.op.name === 'add' || op.op === earlierSum || regions ? operandsByOutput(op) : [],
-      ),
-    );
-    // Partial sums may move between names at run time, so this only checks that each is a sum, which is all that a run
-    // relies on.
-    const isNamed = each.steps.some(({ op }) => op.op === nameGradientOp);
-    sums.forEach((ids, i) => {
-      const isSum = (id: ValueId, at: number) =>
-        adders.has(id) && (at === 0 || isNamed || adders.get(id)!.has(ids[at - 1]!));
-      const isLast = isNamed ? gradInputs[i] !== null : ids.at(-1) === gradInputs[i];
-      if (ids.length === 0 || (isLast && ids.every(isSum))) return;
-      fail(`the parts ${ids.map((id) => `%${id}`).join(', ')}`, 'sums of the parts of a gradient');
-    });
+    expectSums(each, backward, fail);
     reverify([forward, each], fail);
     const kept = new Map(saved.withData.map((id) => [id, live.get(id)!]));
     const left = new SimulatedPlan(planned, `${where}, backward`).run(each, entering, kept, live);
@@ -86,6 +72,26 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     if (gone !== undefined)
       fail(`%${gone} freed by the plan that retains it`, 'a value that is kept');
   }
+}
+
+/**
+ * Expects the partial sums of each gradient to be sums. They may move between names at run time, so this only checks
+ * that each is a sum, which is all that a run relies on.
+ */
+function expectSums({ steps }: Plan, { sums, gradInputs }: BackwardPart, fail: Fail): void {
+  const adders = new Map(
+    steps.flatMap(({ op, regions }) =>
+      op.op.name === 'add' || op.op === earlierSum || regions ? operandsByOutput(op) : [],
+    ),
+  );
+  const isNamed = steps.some(({ op }) => op.op === nameGradientOp);
+  sums.forEach((ids, i) => {
+    const isSum = (id: ValueId, at: number) =>
+      adders.has(id) && (at === 0 || isNamed || adders.get(id)!.has(ids[at - 1]!));
+    const isLast = isNamed ? gradInputs[i] !== null : ids.at(-1) === gradInputs[i];
+    if (ids.length === 0 || (isLast && ids.every(isSum))) return;
+    fail(`the parts ${ids.map((id) => `%${id}`).join(', ')}`, 'sums of the parts of a gradient');
+  });
 }
 
 function operandsByOutput({ inputs, outputs }: ProgramOp): (readonly [ValueId, Set<ValueId>])[] {

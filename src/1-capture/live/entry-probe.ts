@@ -60,26 +60,11 @@ export function probeEntry(
     isEntered = true;
     call.run();
   };
-  const breakpoints: string[] = [];
+  // A class without a constructor has no entry to stop at, only its fields.
+  const called = classNode && isImplicit(classNode) ? null : objectId;
   try {
-    // A class without a constructor has no entry to stop at, only its fields.
-    if (!classNode || !isImplicit(classNode)) {
-      const set = session.post('Debugger.setBreakpointOnFunctionCall', { objectId, condition });
-      breakpoints.push(set.breakpointId);
-    }
-    for (const location of entryLocations(entry, script, at)) {
-      const set = session.post('Debugger.setBreakpoint', { location, condition });
-      breakpoints.push(set.breakpointId);
-    }
-    try {
-      session.post('Runtime.evaluate', { expression: `${handoverName}.run()`, silent: true });
-    } catch {
-      // "Execution was terminated", as requested.
-    }
+    runToBreakpoint(session, called, entryLocations(entry, script, at));
   } finally {
-    for (const breakpointId of breakpoints) {
-      session.post('Debugger.removeBreakpoint', { breakpointId });
-    }
     call.restore();
     session.handover.hit = () => {};
     session.handover.run = () => {};
@@ -92,6 +77,35 @@ export function probeEntry(
   } catch {
     const names = [...facts.free.keys()];
     return refuse('no-scope', 'The process forbids code generation from strings.', names);
+  }
+}
+
+/** Starts the prepared call, with breakpoints at the entry of the function `called` and at `locations`. */
+function runToBreakpoint(
+  session: DebuggerSession,
+  called: string | null,
+  locations: readonly Location[],
+): void {
+  const breakpoints: string[] = [];
+  try {
+    if (called !== null) {
+      const options = { objectId: called, condition };
+      const set = session.post('Debugger.setBreakpointOnFunctionCall', options);
+      breakpoints.push(set.breakpointId);
+    }
+    for (const location of locations) {
+      const set = session.post('Debugger.setBreakpoint', { location, condition });
+      breakpoints.push(set.breakpointId);
+    }
+    try {
+      session.post('Runtime.evaluate', { expression: `${handoverName}.run()`, silent: true });
+    } catch {
+      // "Execution was terminated", as requested.
+    }
+  } finally {
+    for (const breakpointId of breakpoints) {
+      session.post('Debugger.removeBreakpoint', { breakpointId });
+    }
   }
 }
 

@@ -34,72 +34,63 @@ function isLeaf({ traced }: TensorVariable): boolean {
  */
 export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Variable {
   const copies = new Map<Variable, Variable>();
+  /** The copy is known before its contents are copied: these may refer to the variable. */
+  const copyOf = <V extends Variable>(variable: V, changed: Partial<V> = {}): V => {
+    const copy = { ...variable, ...changed };
+    copies.set(variable, copy);
+    return copy;
+  };
   const freeze = (given: Variable): Variable => {
     const variable = resolved(given);
-    if (made.has(variable)) return variable;
-    const known_ = copies.get(variable);
-    if (known_) return known_;
+    return made.has(variable) ? variable : (copies.get(variable) ?? frozen(variable));
+  };
+  const frozen = (variable: Variable): Variable => {
     switch (variable.kind) {
       case 'newArray': {
-        if (variable.growable) {
-          const same = { ...variable };
-          copies.set(variable, same);
-          return same;
-        }
-        const copy = { ...variable, elements: [] as Variable[] };
-        copies.set(variable, copy);
-        copy.elements.push(...variable.elements.map(freeze));
+        if (variable.growable) return copyOf(variable);
+        const elements: Variable[] = [];
+        const copy = copyOf(variable, { elements });
+        elements.push(...variable.elements.map(freeze));
         if (variable.own) Object.assign(copy, { own: freeze(variable.own) });
         return copy;
       }
       case 'newObject': {
         const order = variable.order && freeze(variable.order);
         const { traits } = variable;
-        const copy = { ...variable, order, entries: new Map<string, Variable>() };
-        copies.set(variable, copy);
+        const copy = copyOf(variable, { order, entries: new Map<string, Variable>() });
         copy.traits = traits && freezeTraits(traits, freeze);
         for (const [key, value] of variable.entries) copy.entries.set(key, freeze(value));
         return copy;
       }
       case 'newCollection': {
         const order = variable.order && freeze(variable.order);
-        const own = { order, putIn: [...variable.putIn] };
-        const copy = { ...variable, ...own, entries: new Map<unknown, CollectionEntry>() };
-        copies.set(variable, copy);
+        const entries = new Map<unknown, CollectionEntry>();
+        const copy = copyOf(variable, { order, putIn: [...variable.putIn], entries });
         if (variable.own) Object.assign(copy, { own: freeze(variable.own) });
         for (const [id, { key, value }] of variable.entries) {
-          copy.entries.set(id, { key: freeze(key), value: freeze(value) });
+          entries.set(id, { key: freeze(key), value: freeze(value) });
         }
         return copy;
       }
       case 'tensor': {
         // The effects of requiresGrad_() and backward() on a tensor created on the path are rolled back with the
         // path.
-        if (variable.source || !(variable.grad || isLeaf(variable))) return variable;
-        const copy = { ...variable };
-        copies.set(variable, copy);
-        return copy;
+        const changes = !variable.source && (variable.grad || isLeaf(variable));
+        return changes ? copyOf(variable) : variable;
       }
-      case 'dynamic': {
+      case 'dynamic':
         // The write is rolled back for another path.
-        if (!variable.isWritten) return variable;
-        const copy = { ...variable };
-        copies.set(variable, copy);
-        return copy;
-      }
+        return variable.isWritten ? copyOf(variable) : variable;
       case 'union':
         return { ...variable, options: variable.options.map(freeze) };
       case 'closure': {
-        const copy = { ...variable };
-        copies.set(variable, copy);
+        const copy = copyOf(variable);
         const cells = variable.cells.map((cell) => freeze(cell)) as CellReference[];
         return Object.assign(copy, { cells, thisVariable: freeze(variable.thisVariable) });
       }
       case 'bound': {
         const { target, receiver, args, name } = variable;
-        const copy = { ...variable };
-        copies.set(variable, copy);
-        return Object.assign(copy, {
+        return Object.assign(copyOf(variable), {
           target: freeze(target),
           receiver: freeze(receiver),
           args: args.map(freeze),
@@ -107,22 +98,19 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         });
       }
       case 'iterator': {
-        const copy = { ...variable, passed: new Set(variable.passed) };
-        copies.set(variable, copy);
+        const copy = copyOf(variable, { passed: new Set(variable.passed) });
         return Object.assign(copy, { over: freeze(variable.over) });
       }
       case 'generator': {
         const { frame, state } = variable;
         if (state === 'running') return variable;
         const registers: typeof frame.registers = [];
-        const copy = { ...variable, frame: { ...frame, registers } };
-        copies.set(variable, copy);
+        const copy = copyOf(variable, { frame: { ...frame, registers } });
         registers.push(...frame.registers.map((each) => each && freeze(each)));
         return copy;
       }
       case 'cell': {
-        const copy = { ...variable };
-        copies.set(variable, copy);
+        const copy = copyOf(variable);
         copy.content = freeze(variable.content);
         return copy;
       }
