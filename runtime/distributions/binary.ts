@@ -79,8 +79,8 @@ abstract class OfTrials extends Distribution {
 
 /** Returns the cross entropy of 0 and 1 for each element. */
 function crossEntropyOf(logits: Tensor, value: Tensor): Tensor {
-  const [own, target] = broadcastTensors(logits, value) as [Tensor, Tensor];
-  return binaryCrossEntropyWithLogits(own, cast(target, own.dtype), { reduction: 'none' });
+  const [scores, target] = broadcastTensors(logits, value) as [Tensor, Tensor];
+  return binaryCrossEntropyWithLogits(scores, cast(target, scores.dtype), { reduction: 'none' });
 }
 
 /** The distribution of 0 and 1: `new Bernoulli(probs)` or `new Bernoulli({ logits })`. */
@@ -128,8 +128,8 @@ export class Bernoulli extends OfTrials {
       const gap = (sign: 1 | -1) =>
         sub(softplus(mul(other.logits, sign)), softplus(mul(this.logits, sign)));
       const part = (share: Tensor, gaps: Tensor, isLost: Tensor) => {
-        const own = mul(share, gaps);
-        const [all, lost] = broadcastTensors(own, isLost) as [Tensor, Tensor];
+        const terms = mul(share, gaps);
+        const [all, lost] = broadcastTensors(terms, isLost) as [Tensor, Tensor];
         return maskedFill(maskedFill(all, lost, Infinity), eq(expand(share, all.shape), 0), 0);
       };
       return add(part(p, gap(-1), eq(q, 0)), part(rsub(p, 1), gap(1), eq(q, 1)));
@@ -186,8 +186,8 @@ export class Geometric extends OfTrials {
 
   protected override draw(shape: Shape): Tensor {
     const uniform = uniformFor(this.value, this.extended(shape));
-    const own = clampMin(uniform, tiniestOf(uniform));
-    return floor(div(log(own), log1p(neg(this.probs))));
+    const positive = clampMin(uniform, tiniestOf(uniform));
+    return floor(div(log(positive), log1p(neg(this.probs))));
   }
 }
 

@@ -136,8 +136,8 @@ export class Categorical extends OfClasses {
     return tidy(() => {
       const { logits } = this;
       const [classes] = broadcastTensors(cast(value, 'int32'), select(logits, -1, 0));
-      const own = expand(logits, [...classes!.shape, this.numEvents]);
-      return squeeze(gather(own, -1, unsqueeze(classes!, -1)), -1);
+      const scores = expand(logits, [...classes!.shape, this.numEvents]);
+      return squeeze(gather(scores, -1, unsqueeze(classes!, -1)), -1);
     });
   }
 
@@ -262,9 +262,9 @@ export class Multinomial extends OfClasses {
       const each = new Binomial(n, { probs: this.probs });
       const counts = each.enumerateSupport(false);
       const weights = mul(exp(each.logProb(counts)), lgamma(add(counts, 1)));
-      const own = mul(this.classEntropy(), n);
-      const orders = lgamma(fullLike(own, n + 1, { shape: [] }));
-      return add(sub(own, orders), sum(sum(weights, 0), -1));
+      const classes = mul(this.classEntropy(), n);
+      const orders = lgamma(fullLike(classes, n + 1, { shape: [] }));
+      return add(sub(classes, orders), sum(sum(weights, 0), -1));
     });
   }
 

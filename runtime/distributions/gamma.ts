@@ -1,4 +1,4 @@
-/** The gamma distribution, and distributions made of it. Samples have no gradients. */
+/** The gamma distribution, and distributions derived from it. Samples have no gradients. */
 
 import { expand } from '../ops/core/broadcast.ts';
 import {
@@ -31,22 +31,27 @@ import { drawGamma, drawPoisson } from './rejection.ts';
 
 const gammaKinds = { concentration: parameter(positive), rate: parameter(positive) };
 
-/** The gamma distribution. */
-export class Gamma extends Distribution {
+/** A distribution with the parameters of a gamma distribution. */
+abstract class GammaFamily extends Distribution {
   readonly concentration: Tensor;
   readonly rate: Tensor;
 
   constructor(concentration: Operand, rate: Operand) {
-    const [power, own] = tidy(() => parametersOf('Gamma', { concentration, rate }, gammaKinds));
-    super(power!.shape);
-    this.concentration = power!;
-    this.rate = own!;
+    const [shape, inverseScale] = tidy(() =>
+      parametersOf(new.target.name, { concentration, rate }, gammaKinds),
+    );
+    super(shape!.shape);
+    this.concentration = shape!;
+    this.rate = inverseScale!;
   }
 
   override get hasRsample(): boolean {
     return false;
   }
+}
 
+/** The gamma distribution. */
+export class Gamma extends GammaFamily {
   override get mean(): Tensor {
     return div(this.concentration, this.rate);
   }
@@ -70,8 +75,8 @@ export class Gamma extends Distribution {
   override entropy(): Tensor {
     const { concentration, rate } = this;
     return tidy(() => {
-      const own = add(sub(concentration, log(rate)), lgamma(concentration));
-      return add(own, mul(rsub(concentration, 1), digamma(concentration)));
+      const terms = add(sub(concentration, log(rate)), lgamma(concentration));
+      return add(terms, mul(rsub(concentration, 1), digamma(concentration)));
     });
   }
 
@@ -103,8 +108,8 @@ export class Chi2 extends Gamma {
   constructor(df: Operand) {
     const [half, rate] = tidy(() => {
       const [degrees] = parametersOf('Chi2', { df }, degreesKinds);
-      const own = mul(degrees!, 0.5);
-      return parametersOf('Chi2', { concentration: own, rate: 0.5 }, gammaKinds);
+      const half = mul(degrees!, 0.5);
+      return parametersOf('Chi2', { concentration: half, rate: 0.5 }, gammaKinds);
     });
     super(half!, rate!);
   }
@@ -115,30 +120,14 @@ export class Chi2 extends Gamma {
 
   override expand(batchShape: Shape): Chi2 {
     const df = tidy(() => expand(this.df, batchShape));
-    const own = new Chi2(df);
+    const expanded = new Chi2(df);
     df.dispose();
-    return own;
+    return expanded;
   }
 }
 
 /** The distribution of the reciprocal of a gamma-distributed number. */
-export class InverseGamma extends Distribution {
-  readonly concentration: Tensor;
-  readonly rate: Tensor;
-
-  constructor(concentration: Operand, rate: Operand) {
-    const [power, own] = tidy(() =>
-      parametersOf('InverseGamma', { concentration, rate }, gammaKinds),
-    );
-    super(power!.shape);
-    this.concentration = power!;
-    this.rate = own!;
-  }
-
-  override get hasRsample(): boolean {
-    return false;
-  }
-
+export class InverseGamma extends GammaFamily {
   /** Infinite for a concentration up to 1. */
   override get mean(): Tensor {
     const { concentration, rate } = this;
@@ -170,8 +159,8 @@ export class InverseGamma extends Distribution {
   override entropy(): Tensor {
     const { concentration, rate } = this;
     return tidy(() => {
-      const own = add(add(concentration, log(rate)), lgamma(concentration));
-      return sub(own, mul(add(concentration, 1), digamma(concentration)));
+      const terms = add(add(concentration, log(rate)), lgamma(concentration));
+      return sub(terms, mul(add(concentration, 1), digamma(concentration)));
     });
   }
 
@@ -232,18 +221,18 @@ export class StudentT extends Distribution {
   override get variance(): Tensor {
     const { df, scale } = this;
     return tidy(() => {
-      const own = div(mul(square(scale), df), sub(df, 2));
-      return where(le(df, 1), Number.NaN, where(le(df, 2), Infinity, own));
+      const finite = div(mul(square(scale), df), sub(df, 2));
+      return where(le(df, 1), Number.NaN, where(le(df, 2), Infinity, finite));
     });
   }
 
   override logProb(value: Tensor): Tensor {
     const { df, loc, scale } = this;
     return tidy(() => {
-      const own = div(sub(value, loc), scale);
+      const standard = div(sub(value, loc), scale);
       const orders = sub(lgamma(mul(df, 0.5)), lgamma(mul(add(df, 1), 0.5)));
       const widths = add(log(scale), mul(log(mul(df, Math.PI)), 0.5));
-      const tails = mul(mul(add(df, 1), -0.5), log1p(div(square(own), df)));
+      const tails = mul(mul(add(df, 1), -0.5), log1p(div(square(standard), df)));
       return sub(tails, add(widths, orders));
     });
   }
@@ -264,9 +253,9 @@ export class StudentT extends Distribution {
   }
 
   protected override draw(shape: Shape): Tensor {
-    const own = this.extended(shape);
-    const normal = normalFor(this.df, own);
-    const squares = mul(drawGamma(mul(this.df, 0.5), own), 2);
+    const extended = this.extended(shape);
+    const normal = normalFor(this.df, extended);
+    const squares = mul(drawGamma(mul(this.df, 0.5), extended), 2);
     return add(this.loc, mul(this.scale, mul(normal, rsqrt(div(squares, this.df)))));
   }
 }
@@ -278,9 +267,9 @@ export class Poisson extends Distribution {
   readonly rate: Tensor;
 
   constructor(rate: Operand) {
-    const [own] = tidy(() => parametersOf('Poisson', { rate }, rateKinds));
-    super(own!.shape);
-    this.rate = own!;
+    const [checked] = tidy(() => parametersOf('Poisson', { rate }, rateKinds));
+    super(checked!.shape);
+    this.rate = checked!;
   }
 
   override get hasRsample(): boolean {

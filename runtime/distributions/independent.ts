@@ -51,8 +51,8 @@ export class Independent extends Distribution {
   }
 
   override expand(batchShape: Shape): Independent {
-    const own = this.eventShape.slice(0, this.dims);
-    return new Independent(this.base.expand([...batchShape, ...own]), this.dims);
+    const independent = this.eventShape.slice(0, this.dims);
+    return new Independent(this.base.expand([...batchShape, ...independent]), this.dims);
   }
 
   override divergenceTo(other: Distribution): Tensor | null {

@@ -56,8 +56,8 @@ export function binaryOf(
   given: LikelihoodsOf<Operand>,
 ): readonly [name: LikelihoodName, value: Tensor] {
   const [name, value] = chosen(owner, given);
-  const [own] = parametersOf(owner, { [name]: value }, { [name]: kinds[name] });
-  return [name, own!];
+  const [parameter] = parametersOf(owner, { [name]: value }, { [name]: kinds[name] });
+  return [name, parameter!];
 }
 
 /** Returns the normalized parameter of a distribution over the last dimension. */
@@ -74,8 +74,11 @@ export function classesOf(
       remedy: `new ${owner}({ ${name}: tensor([0.2, 0.8]) })`,
     });
   }
-  const own = expectFloating(owner, value as Tensor);
-  return [name, name === 'probs' ? div(own, sum(own, -1, { keepDim: true })) : logSoftmax(own, -1)];
+  const checked = expectFloating(owner, value as Tensor);
+  return [
+    name,
+    name === 'probs' ? div(checked, sum(checked, -1, { keepDim: true })) : logSoftmax(checked, -1),
+  ];
 }
 
 /** Returns probabilities of 0 and 1 moved away from where their logarithms are infinite. */

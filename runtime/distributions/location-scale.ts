@@ -156,8 +156,8 @@ export class Laplace extends LocationScale {
 
   override cdf(value: Tensor): Tensor {
     return tidy(() => {
-      const own = this.standard(value);
-      return rsub(mul(mul(sign(own), expm1(neg(abs(own)))), 0.5), 0.5);
+      const standard = this.standard(value);
+      return rsub(mul(mul(sign(standard), expm1(neg(abs(standard)))), 0.5), 0.5);
     });
   }
 
@@ -186,8 +186,8 @@ export class Laplace extends LocationScale {
   protected override draw(shape: Shape): Tensor {
     // From −1 on, exclusive: the logarithm of 0 is infinite.
     const uniform = uniformFor(this.loc, this.extended(shape));
-    const own = clampMin(sub(mul(uniform, 2), 1), epsilonOf(uniform) - 1);
-    return sub(this.loc, mul(mul(this.scale, sign(own)), log1p(neg(abs(own)))));
+    const centered = clampMin(sub(mul(uniform, 2), 1), epsilonOf(uniform) - 1);
+    return sub(this.loc, mul(mul(this.scale, sign(centered)), log1p(neg(abs(centered)))));
   }
 }
 
@@ -206,8 +206,8 @@ export class Gumbel extends LocationScale {
 
   override logProb(value: Tensor): Tensor {
     return tidy(() => {
-      const own = neg(this.standard(value));
-      return sub(sub(own, exp(own)), log(this.scale));
+      const exponent = neg(this.standard(value));
+      return sub(sub(exponent, exp(exponent)), log(this.scale));
     });
   }
 
@@ -310,8 +310,8 @@ export class HalfCauchy extends Distribution {
   override logProb(value: Tensor): Tensor {
     return tidy(() => {
       const both = rsub(log(this.scale), Math.log(2 / Math.PI));
-      const own = sub(both, log1p(square(div(value, this.scale))));
-      return where(ge(value, 0), own, -Infinity);
+      const density = sub(both, log1p(square(div(value, this.scale))));
+      return where(ge(value, 0), density, -Infinity);
     });
   }
 

@@ -39,15 +39,15 @@ export class MultivariateNormal extends Distribution {
     expectOptions('MultivariateNormal', covariance, kinds);
     const [center, factor] = tidy(() => {
       expectFloating('MultivariateNormal', loc);
-      const own = factorOf(covariance);
+      const factor = factorOf(covariance);
       const n = loc.shape.at(-1);
-      if (n === undefined || own.shape.at(-1) !== n || own.shape.at(-2) !== n) {
-        throw unfit(loc, own);
+      if (n === undefined || factor.shape.at(-1) !== n || factor.shape.at(-2) !== n) {
+        throw unfit(loc, factor);
       }
       // Both get the joint batch.
-      const [columns] = broadcastTensors(loc, select(own, -1, 0));
+      const [columns] = broadcastTensors(loc, select(factor, -1, 0));
       const lead = columns!.shape;
-      return [columns!, expand(own, [...lead, n])] as const;
+      return [columns!, expand(factor, [...lead, n])] as const;
     });
     super(center.shape.slice(0, -1), center.shape.slice(-1));
     this.loc = center;
@@ -90,8 +90,8 @@ export class MultivariateNormal extends Distribution {
 
   override entropy(): Tensor {
     return tidy(() => {
-      const own = (this.eventShape[0]! * (1 + Math.log(2 * Math.PI))) / 2;
-      return add(halfLogDet(this.scaleTril), own);
+      const constant = (this.eventShape[0]! * (1 + Math.log(2 * Math.PI))) / 2;
+      return add(halfLogDet(this.scaleTril), constant);
     });
   }
 
@@ -122,7 +122,9 @@ export class MultivariateNormal extends Distribution {
 
 /** Returns the Cholesky factor of the covariance. Throws ArgumentError for none, or for several matrices. */
 function factorOf({ covarianceMatrix, precisionMatrix, scaleTril }: Covariance): Tensor {
-  const given = [covarianceMatrix, precisionMatrix, scaleTril].filter((own) => own !== undefined);
+  const given = [covarianceMatrix, precisionMatrix, scaleTril].filter(
+    (matrix) => matrix !== undefined,
+  );
   if (given.length !== 1) {
     throw new ArgumentError({
       what: 'MultivariateNormal: needs one matrix',
@@ -131,15 +133,15 @@ function factorOf({ covarianceMatrix, precisionMatrix, scaleTril }: Covariance):
       remedy: 'new MultivariateNormal(loc, { covarianceMatrix })',
     });
   }
-  const own = expectFloating('MultivariateNormal', given[0]!);
-  if (own.rank < 2 || own.shape.at(-1) !== own.shape.at(-2)) throw unfit(own, own);
+  const matrix = expectFloating('MultivariateNormal', given[0]!);
+  if (matrix.rank < 2 || matrix.shape.at(-1) !== matrix.shape.at(-2)) throw unfit(matrix, matrix);
   if (scaleTril) return scaleTril;
   if (covarianceMatrix) return cholesky(covarianceMatrix);
   // The factor of the reversed matrix is the inverse's, reversed and transposed.
-  const reversed = flip(cholesky(flip(own, [-2, -1])), [-2, -1]);
-  const n = own.shape.at(-1)!;
-  const one = deviceGuard(own.device, () => eye(n, n, { dtype: own.dtype }));
-  return solved(transpose(reversed, -2, -1), expand(one, own.shape));
+  const reversed = flip(cholesky(flip(matrix, [-2, -1])), [-2, -1]);
+  const n = matrix.shape.at(-1)!;
+  const one = deviceGuard(matrix.device, () => eye(n, n, { dtype: matrix.dtype }));
+  return solved(transpose(reversed, -2, -1), expand(one, matrix.shape));
 }
 
 const unfit = (loc: Tensor, matrix: Tensor): ShapeError =>
@@ -158,7 +160,7 @@ const halfLogDet = (factor: Tensor): Tensor => sum(log(diagonal(factor, 0, -2, -
 function mahalanobis(factor: Tensor, x: Tensor): Tensor {
   const n = x.shape.at(-1)!;
   const [lead] = broadcastTensors(x, select(factor, -1, 0));
-  const own = expand(x, lead!.shape);
-  const root = solved(expand(factor, [...lead!.shape, n]), unsqueeze(own, -1));
+  const expanded = expand(x, lead!.shape);
+  const root = solved(expand(factor, [...lead!.shape, n]), unsqueeze(expanded, -1));
   return sum(square(root), [-2, -1]);
 }

@@ -124,8 +124,8 @@ export class LogNormal extends Distribution {
 
   override get variance(): Tensor {
     return tidy(() => {
-      const own = square(this.scale);
-      return mul(expm1(own), exp(add(mul(this.loc, 2), own)));
+      const variance = square(this.scale);
+      return mul(expm1(variance), exp(add(mul(this.loc, 2), variance)));
     });
   }
 

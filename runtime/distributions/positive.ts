@@ -42,9 +42,9 @@ export class Exponential extends Distribution {
   readonly rate: Tensor;
 
   constructor(rate: Operand) {
-    const [own] = tidy(() => parametersOf('Exponential', { rate }, rateKinds));
-    super(own!.shape);
-    this.rate = own!;
+    const [checked] = tidy(() => parametersOf('Exponential', { rate }, rateKinds));
+    super(checked!.shape);
+    this.rate = checked!;
   }
 
   override get mean(): Tensor {
@@ -130,9 +130,9 @@ export class Weibull extends Distribution {
   override logProb(value: Tensor): Tensor {
     const { scale, concentration } = this;
     return tidy(() => {
-      const own = div(value, scale);
-      const powers = mul(sub(concentration, 1), log(own));
-      return sub(add(log(div(concentration, scale)), powers), pow(own, concentration));
+      const ratio = div(value, scale);
+      const powers = mul(sub(concentration, 1), log(ratio));
+      return sub(add(log(div(concentration, scale)), powers), pow(ratio, concentration));
     });
   }
 
@@ -199,8 +199,8 @@ export class Pareto extends Distribution {
   override get variance(): Tensor {
     const { scale, alpha } = this;
     return tidy(() => {
-      const own = div(mul(square(scale), alpha), mul(square(sub(alpha, 1)), sub(alpha, 2)));
-      return where(le(alpha, 2), Infinity, own);
+      const finite = div(mul(square(scale), alpha), mul(square(sub(alpha, 1)), sub(alpha, 2)));
+      return where(le(alpha, 2), Infinity, finite);
     });
   }
 
@@ -234,8 +234,8 @@ export class Pareto extends Distribution {
     return tidy(() => {
       const ratio = div(other.alpha, this.alpha);
       const powers = mul(other.alpha, log(div(this.scale, other.scale)));
-      const own = sub(sub(add(powers, ratio), log(ratio)), 1);
-      return where(ge(this.scale, other.scale), own, Infinity);
+      const finite = sub(sub(add(powers, ratio), log(ratio)), 1);
+      return where(ge(this.scale, other.scale), finite, Infinity);
     });
   }
 

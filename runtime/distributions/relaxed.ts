@@ -55,8 +55,8 @@ export class LogitRelaxedBernoulli extends Distribution {
 
   override logProb(value: Tensor): Tensor {
     return tidy(() => {
-      const [logits, own] = broadcastTensors(this.logits, value) as [Tensor, Tensor];
-      const gap = sub(logits, mul(own, this.temperature));
+      const [logits, sample] = broadcastTensors(this.logits, value) as [Tensor, Tensor];
+      const gap = sub(logits, mul(sample, this.temperature));
       return sub(add(log(this.temperature), gap), mul(log1p(exp(gap)), 2));
     });
   }
@@ -106,8 +106,8 @@ class ExpRelaxedCategorical extends Distribution {
     return tidy(() => {
       const { temperature, relaxed } = this;
       const classes = relaxed.numEvents;
-      const [logits, own] = broadcastTensors(relaxed.logits, value) as [Tensor, Tensor];
-      const scores = sub(logits, mul(own, temperature));
+      const [logits, sample] = broadcastTensors(relaxed.logits, value) as [Tensor, Tensor];
+      const scores = sub(logits, mul(sample, temperature));
       const total = sum(sub(scores, logsumexp(scores, -1, { keepDim: true })), -1);
       const scale = add(lgamma(fullLike(temperature, classes)), mul(log(temperature), classes - 1));
       return add(total, scale);

@@ -117,9 +117,9 @@ export class Beta extends Distribution {
   }
 
   protected override draw(shape: Shape): Tensor {
-    const own = this.extended(shape);
-    const up = drawGamma(this.concentration1, own);
-    const share = div(up, add(up, drawGamma(this.concentration0, own)));
+    const extended = this.extended(shape);
+    const up = drawGamma(this.concentration1, extended);
+    const share = div(up, add(up, drawGamma(this.concentration0, extended)));
     return clamp(share, tiniestOf(share), 1 - epsilonOf(share) / 2);
   }
 }
@@ -139,9 +139,9 @@ export class Dirichlet extends Distribution {
 
   constructor(concentration: Tensor) {
     expectArguments('Dirichlet', { concentration }, dirichletKinds);
-    const own = expectFloating('Dirichlet', concentration);
-    super(own.shape.slice(0, -1), own.shape.slice(-1));
-    this.concentration = own;
+    const checked = expectFloating('Dirichlet', concentration);
+    super(checked.shape.slice(0, -1), checked.shape.slice(-1));
+    this.concentration = checked;
   }
 
   override get hasRsample(): boolean {

@@ -140,8 +140,8 @@ export class AffineTransform extends Transform {
 
   override forwardShape(shape: Shape): Shape {
     return [this.loc, this.scale].reduce<Shape>(
-      (joint, own) =>
-        isTensor(own) ? broadcastShapes(joint, (own as Tensor).shape, 'add') : joint,
+      (joint, value) =>
+        isTensor(value) ? broadcastShapes(joint, (value as Tensor).shape, 'add') : joint,
       shape,
     );
   }
@@ -166,8 +166,8 @@ export class SigmoidTransform extends Transform {
   }
 
   protected override invert(y: Tensor): Tensor {
-    const own = clamp(y, tiniestOf(y), 1 - epsilonOf(y));
-    return sub(log(own), log1p(neg(own)));
+    const inner = clamp(y, tiniestOf(y), 1 - epsilonOf(y));
+    return sub(log(inner), log1p(neg(inner)));
   }
 }
 
@@ -270,9 +270,9 @@ export class StickBreakingTransform extends Transform {
 
   override logAbsDetJacobian(x: Tensor, y: Tensor): Tensor {
     return tidy(() => {
-      const own = sub(x, log(remaining(x)));
+      const logOdds = sub(x, log(remaining(x)));
       const shares = log(narrow(y, -1, 0, x.shape.at(-1)!));
-      return sum(add(sub(logSigmoid(own), own), shares), -1);
+      return sum(add(sub(logSigmoid(logOdds), logOdds), shares), -1);
     });
   }
 
@@ -283,9 +283,9 @@ export class StickBreakingTransform extends Transform {
   }
 
   protected override invert(y: Tensor): Tensor {
-    const own = narrow(y, -1, 0, y.shape.at(-1)! - 1);
-    const left = clampMin(rsub(cumsum(own, -1), 1), tiniestOf(y));
-    return add(sub(log(own), log(left)), log(remaining(own)));
+    const shares = narrow(y, -1, 0, y.shape.at(-1)! - 1);
+    const left = clampMin(rsub(cumsum(shares, -1), 1), tiniestOf(y));
+    return add(sub(log(shares), log(left)), log(remaining(shares)));
   }
 }
 
@@ -312,19 +312,19 @@ export class ComposeTransform extends Transform {
 
   override get sign(): Operand {
     let all: Operand = 1;
-    for (const { sign: own } of this.parts) {
-      if (isTensor(own)) all = mul(own as Tensor, all);
-      else all = isTensor(all) ? mul(all as Tensor, own) : (all as number) * (own as number);
+    for (const { sign } of this.parts) {
+      if (isTensor(sign)) all = mul(sign as Tensor, all);
+      else all = isTensor(all) ? mul(all as Tensor, sign) : (all as number) * (sign as number);
     }
     return all;
   }
 
   override forwardShape(shape: Shape): Shape {
-    return this.parts.reduce((own, part) => part.forwardShape(own), shape);
+    return this.parts.reduce((before, part) => part.forwardShape(before), shape);
   }
 
   override inverseShape(shape: Shape): Shape {
-    return this.parts.reduceRight((own, part) => part.inverseShape(own), shape);
+    return this.parts.reduceRight((after, part) => part.inverseShape(after), shape);
   }
 
   override logAbsDetJacobian(x: Tensor, y: Tensor): Tensor {
@@ -333,8 +333,8 @@ export class ComposeTransform extends Transform {
       let total: Tensor | null = null;
       this.parts.forEach((part, i) => {
         const next = i === this.parts.length - 1 ? y : part.forward(at);
-        const own = sumLast(part.logAbsDetJacobian(at, next), this.eventDim - part.eventDim);
-        total = total ? add(total, own) : own;
+        const logDet = sumLast(part.logAbsDetJacobian(at, next), this.eventDim - part.eventDim);
+        total = total ? add(total, logDet) : logDet;
         at = next;
       });
       return total ?? fullLike(x, 0);

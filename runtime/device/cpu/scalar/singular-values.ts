@@ -8,9 +8,9 @@ const precision = 1e-15;
 
 /**
  * One-sided Jacobi (Hestenes): rotates pairs of the `n` columns of an m×n matrix, stored by columns, until all are
- * orthogonal; the same rotations applied to the identity give V.
+ * orthogonal; the same rotations applied to the identity (`v`) give V.
  */
-function orthogonalize(columns: Float64Array[], turns: Float64Array[]): void {
+function orthogonalize(columns: Float64Array[], v: Float64Array[]): void {
   const n = columns.length;
   for (let sweep = 0; sweep < sweeps; sweep++) {
     let worst = 0;
@@ -24,8 +24,8 @@ function orthogonalize(columns: Float64Array[], turns: Float64Array[]): void {
         const sign = zeta >= 0 ? 1 : -1;
         const t = sign / (Math.abs(zeta) + Math.sqrt(1 + zeta * zeta));
         const c = 1 / Math.sqrt(1 + t * t);
-        turn(a, b, c, c * t);
-        turn(turns[p]!, turns[q]!, c, c * t);
+        rotate(a, b, c, c * t);
+        rotate(v[p]!, v[q]!, c, c * t);
       }
     }
     if (worst <= precision) return;
@@ -38,7 +38,7 @@ function product(a: Float64Array, b: Float64Array): number {
   return sum;
 }
 
-function turn(a: Float64Array, b: Float64Array, c: number, s: number): void {
+function rotate(a: Float64Array, b: Float64Array, c: number, s: number): void {
   for (let i = 0; i < a.length; i++) {
     const [x, y] = [a[i]!, b[i]!];
     a[i] = c * x - s * y;
@@ -46,11 +46,11 @@ function turn(a: Float64Array, b: Float64Array, c: number, s: number): void {
   }
 }
 
-/** A decomposition `columns` · diag(`values`) · `turns`ᵀ, whose `turns` are a square orthogonal matrix. */
+/** The singular value decomposition u · diag(`values`) · vᵀ of a matrix; `v` is square and orthogonal. */
 interface Decomposition {
-  /** Orthonormal where the value isn't 0. */
-  readonly columns: readonly Float64Array[];
-  readonly turns: readonly Float64Array[];
+  /** Columns that are orthonormal where the value isn't 0. */
+  readonly u: readonly Float64Array[];
+  readonly v: readonly Float64Array[];
   readonly values: readonly number[];
 }
 
@@ -61,21 +61,19 @@ function layoutOf(m: number, n: number) {
   return { rows, count, wide, at: (i: number, j: number) => (wide ? j * n + i : i * n + j) };
 }
 
-/** Decomposes the matrix at an index of the data, or its transpose: columns · values · turnsᵀ. */
+/** Decomposes the matrix at an index of the data, or its transpose. */
 function decompose(data: ArrayLike<number>, from: number, m: number, n: number): Decomposition {
   const { rows, count, at } = layoutOf(m, n);
-  const columns = Array.from({ length: count }, (_, j) =>
+  const u = Array.from({ length: count }, (_, j) =>
     Float64Array.from({ length: rows }, (_, i) => data[from + at(i, j)]!),
   );
-  const turns = columns.map((_, j) =>
-    Float64Array.from({ length: count }, (_, i) => (i === j ? 1 : 0)),
-  );
-  orthogonalize(columns, turns);
-  const values = columns.map((column) => Math.sqrt(product(column, column)));
-  columns.forEach((column, c) => {
+  const v = u.map((_, j) => Float64Array.from({ length: count }, (_, i) => (i === j ? 1 : 0)));
+  orthogonalize(u, v);
+  const values = u.map((column) => Math.sqrt(product(column, column)));
+  u.forEach((column, c) => {
     if (values[c]! > 0) for (let i = 0; i < rows; i++) column[i]! /= values[c]!;
   });
-  return { columns, turns, values };
+  return { u, v, values };
 }
 
 /** (x [.., m, n]) → [Σ singular values, U·Vᵀ]. */
@@ -91,13 +89,13 @@ export const nuclearNorm: KernelFactory = ([x], [sums, slope]) => {
     let to = indexOf(gradient!, dtype);
     const sumsAt = indexOf(target!, dtype);
     for (let k = 0; k < matrices; k++, from += m * n, to += m * n) {
-      const { columns, turns, values } = decompose(data, from, m, n);
+      const { u, v, values } = decompose(data, from, m, n);
       data[sumsAt + k] = values.reduce((a, b) => a + b, 0);
       for (let i = 0; i < rows; i++) {
         for (let j = 0; j < count; j++) {
           let sum = 0;
           for (let c = 0; c < count; c++) {
-            if (values[c]! > 0) sum += columns[c]![i]! * turns[c]![j]!;
+            if (values[c]! > 0) sum += u[c]![i]! * v[c]![j]!;
           }
           data[to + at(i, j)] = sum;
         }
@@ -114,17 +112,19 @@ function complete(columns: readonly Float64Array[], before: readonly number[], c
   const column = columns[c]!;
   let [best, longest] = [column, -1];
   for (let unit = 0; unit < column.length && longest < 0.5; unit++) {
-    const own = new Float64Array(column.length);
-    own[unit] = 1;
+    const candidate = new Float64Array(column.length);
+    candidate[unit] = 1;
     // Twice, because the errors of the first pass are proportional to what it subtracts.
     for (let pass = 0; pass < 2; pass++) {
-      for (const other of before) {
-        const part = product(own, columns[other]!);
-        for (let i = 0; i < own.length; i++) own[i]! -= part * columns[other]![i]!;
+      for (const earlier of before) {
+        const projection = product(candidate, columns[earlier]!);
+        for (let i = 0; i < candidate.length; i++) {
+          candidate[i]! -= projection * columns[earlier]![i]!;
+        }
       }
     }
-    const length = Math.sqrt(product(own, own));
-    if (length > longest) [best, longest] = [own, length];
+    const length = Math.sqrt(product(candidate, candidate));
+    if (length > longest) [best, longest] = [candidate, length];
   }
   for (let i = 0; i < column.length; i++) column[i] = best[i]! / longest;
 }
@@ -149,14 +149,14 @@ export const singularVectors: KernelFactory = ([x], [out]) => {
         data.fill(NaN, to, to + size);
         continue;
       }
-      const { columns, turns, values } = decompose(data, from, m, n);
+      const { u, v, values } = decompose(data, from, m, n);
       const order = [...values.keys()].sort((a, b) => values[b]! - values[a]!);
       // A column that consists of rounding errors has no direction.
       const least = values[order[0]!]! * Number.EPSILON * rows;
       order.forEach((c, j) => {
-        if (!(values[c]! > least)) complete(columns, order.slice(0, j), c);
+        if (!(values[c]! > least)) complete(u, order.slice(0, j), c);
       });
-      const [left, right] = wide ? [turns, columns] : [columns, turns];
+      const [left, right] = wide ? [v, u] : [u, v];
       order.forEach((c, j) => {
         for (let i = 0; i < m; i++) data[to + i * count + j] = left[c]![i]!;
         for (let i = 0; i < n; i++) data[to + (m + i) * count + j] = right[c]![i]!;
@@ -181,13 +181,13 @@ export const pseudoinverse: KernelFactory = ([x], [out], { rtol, atol }) => {
     let from = indexOf(source!, dtype);
     let to = indexOf(target!, dtype);
     for (let k = 0; k < matrices; k++, from += m * n, to += m * n) {
-      const { columns, turns, values } = decompose(data, from, m, n);
+      const { u, v, values } = decompose(data, from, m, n);
       const least = Math.max(atol as number, (rtol as number) * Math.max(0, ...values));
       for (let i = 0; i < rows; i++) {
         for (let j = 0; j < count; j++) {
           let sum = 0;
           for (let c = 0; c < count; c++) {
-            if (!(values[c]! <= least)) sum += (turns[c]![j]! * columns[c]![i]!) / values[c]!;
+            if (!(values[c]! <= least)) sum += (v[c]![j]! * u[c]![i]!) / values[c]!;
           }
           // The pseudoinverse of xᵀ is the transposed pseudoinverse of x.
           data[to + (wide ? i * m + j : j * m + i)] = sum;
