@@ -78,8 +78,8 @@ export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchData
   }
 
   batch(indices: ArrayLike<number>): Batch {
-    const own = indicesOf('Subset', indices, this.length);
-    return (this.dataset as BatchDataset<Batch>).batch(own.map((i) => this.indices[i]!));
+    const checked = indicesOf('Subset', indices, this.length);
+    return (this.dataset as BatchDataset<Batch>).batch(checked.map((i) => this.indices[i]!));
   }
 
   /** Whether the underlying data set makes batches itself. */
@@ -191,8 +191,8 @@ export function randomSplit<Sample, Batch = never>(
   const order = shuffledOrder(length, from.seed, from.offset);
   let start = 0;
   return counts.map((count) => {
-    const own = order.subarray(start, start + count);
+    const indices = order.subarray(start, start + count);
     start += count;
-    return new Subset(dataset, own);
+    return new Subset(dataset, indices);
   });
 }

@@ -179,9 +179,9 @@ function* uniforms(seed: number, offset: number, count: number): Generator<numbe
   const block = new Int32Array(4);
   let current = -1;
   for (let at = offset; at < offset + count; at++) {
-    const wanted = Math.floor(at / 4);
-    if (wanted !== current) randomBlock(seed, wanted, block);
-    current = wanted;
+    const index = Math.floor(at / 4);
+    if (index !== current) randomBlock(seed, index, block);
+    current = index;
     yield toUniform(block[at % 4]!);
   }
 }

@@ -10,9 +10,9 @@ export function shuffledOrder(count: number, seed: number, offset: number): Int3
   let current = -1;
   for (let i = count - 1; i > 0; i--) {
     const at = offset + i;
-    const wanted = Math.floor(at / 4);
-    if (wanted !== current) randomBlock(seed, wanted, block);
-    current = wanted;
+    const index = Math.floor(at / 4);
+    if (index !== current) randomBlock(seed, index, block);
+    current = index;
     const fraction = (block[at % 4]! >>> 0) / 2 ** 32;
     const other = Math.floor(fraction * (i + 1));
     const kept = order[i]!;

@@ -7,7 +7,7 @@ import { DataLoader as Loader } from './loader.ts';
 import type { DataLoaderOptions, Source } from './loader-options.ts';
 import type { BatchDataset, Dataset, IterableDataset } from './source.ts';
 
-/** Batches made by `defaultCollate`: a tensor for each number, tensor or typed array, structured as the samples. */
+/** Batches of `defaultCollate`: a tensor for each number, tensor or typed array, structured as the samples. */
 export type Collated<Sample> = unknown extends Sample
   ? unknown
   : Sample extends Tensor | TypedArray | number | boolean

@@ -85,9 +85,9 @@ function batched(targets: Tensor, lengths: Lengths): Tensor {
   let start = 0;
   return stack(
     sizes.map((size) => {
-      const own = narrow(targets, 0, start, size);
+      const labels = narrow(targets, 0, start, size);
       start += size;
-      return pad(own, [0, longest - size]);
+      return pad(labels, [0, longest - size]);
     }),
   );
 }

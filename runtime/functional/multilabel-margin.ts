@@ -40,8 +40,8 @@ export function multilabelMarginLoss(x: Tensor, target: Tensor, options: LossOpt
     const listed = cumprod(ge(labels, 0), 1);
     const places = mul(labels, listed);
     const isLabel = amax(mul(oneHot(places, classes), unsqueeze(listed, -1)), 1);
-    const own = unsqueeze(gather(scores, 1, places), 2);
-    const beyond = clampMin(add(sub(unsqueeze(scores, 1), own), 1), 0);
+    const targetScores = unsqueeze(gather(scores, 1, places), 2);
+    const beyond = clampMin(add(sub(unsqueeze(scores, 1), targetScores), 1), 0);
     const left = logicalOr(unsqueeze(isLabel, 1), unsqueeze(eq(listed, 0), 2));
     const losses = mul(sum(maskedFill(beyond, left, 0), [1, 2]), 1 / classes);
     const { reduction = 'mean' } = options;

@@ -17,9 +17,9 @@ export class CosineSimilarity extends Module {
   constructor(dim: number | { readonly dim?: number; readonly eps?: number } = 1, eps = 1e-8) {
     super();
     const kinds = { dim: anyInteger, eps: anyNumber };
-    const own = argumentsOf('CosineSimilarity', kinds, dim, eps);
-    this.dim = own.dim ?? 1;
-    this.eps = own.eps ?? 1e-8;
+    const settings = argumentsOf('CosineSimilarity', kinds, dim, eps);
+    this.dim = settings.dim ?? 1;
+    this.eps = settings.eps ?? 1e-8;
   }
 
   override forward(first: Tensor, second: Tensor): Tensor {

@@ -322,8 +322,8 @@ export class LocalResponseNorm extends Module {
   ) {
     super();
     const kinds = { alpha: anyNumber, beta: anyNumber, k: anyNumber };
-    const own = argumentsOf('LocalResponseNorm', kinds, first, second, third);
-    const { alpha = 1e-4, beta = 0.75, k = 1 } = own;
+    const settings = argumentsOf('LocalResponseNorm', kinds, first, second, third);
+    const { alpha = 1e-4, beta = 0.75, k = 1 } = settings;
     this.size = size;
     this.alpha = alpha;
     this.beta = beta;

@@ -318,8 +318,8 @@ export class Transformer extends Module {
     expectTensors('Transformer', source, target);
     return tidy(() => {
       const { sourceMask = null, sourceKeyPaddingMask = null, ...others } = masks;
-      const own = { mask: sourceMask, keyPaddingMask: sourceKeyPaddingMask };
-      return this.decoder.forward(target, this.encoder.forward(source, own), others);
+      const encoderMasks = { mask: sourceMask, keyPaddingMask: sourceKeyPaddingMask };
+      return this.decoder.forward(target, this.encoder.forward(source, encoderMasks), others);
     });
   }
 }

@@ -237,9 +237,9 @@ export class GraphCompiler {
       return slot;
     }
     if (setting === known) return slot;
-    const own = names.unnamed();
-    constants.push(this.#knownAt(own, setting));
-    return own;
+    const unnamed = names.unnamed();
+    constants.push(this.#knownAt(unnamed, setting));
+    return unnamed;
   }
 
   #define(node: OnnxNode, names: Names): number[] {

@@ -130,8 +130,8 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
         this.products[index] = group.product / momentumAt(group, this.stepsTaken);
       }
     } else if (missed > 0) {
-      const own = momentumAt(group, this.stepsTaken - missed);
-      this.products[index] = this.products[index]! * own;
+      const momentum = momentumAt(group, this.stepsTaken - missed);
+      this.products[index] = this.products[index]! * momentum;
     }
     super.stepOne(target, group, index, factors);
   }

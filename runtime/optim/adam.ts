@@ -132,10 +132,10 @@ export class Adam extends Optimizer<AdamGroup, Correction> {
 
   protected spread(square: Tensor, index: number): Tensor {
     if (this.largest.length === 0) return square;
-    const own = this.largest[index]!;
-    const largest = this.largestCoding.load(own, index);
+    const maxima = this.largest[index]!;
+    const largest = this.largestCoding.load(maxima, index);
     copy_(largest, maximum(largest, square));
-    this.largestCoding.store(own, index, largest);
+    this.largestCoding.store(maxima, index, largest);
     return largest;
   }
 }

@@ -158,10 +158,10 @@ export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
   private valueAfter(loss: unknown): Value {
     const [group] = this.groups;
     if (typeof loss !== 'number') expectTensors('LBFGS', loss as Tensor);
-    const own = typeof loss === 'number' ? loss : itemSync(loss as Tensor);
+    const value = typeof loss === 'number' ? loss : itemSync(loss as Tensor);
     const parts = this.parameters.map((each) => reshape(each.grad ?? zerosLike(each), [-1]));
     const gradient = cat(parts);
-    return group!.maximize ? { loss: -own, gradient: neg(gradient) } : { loss: own, gradient };
+    return group!.maximize ? { loss: -value, gradient: neg(gradient) } : { loss: value, gradient };
   }
 
   private minimize(closure: () => unknown, first: Value): void {

@@ -302,9 +302,9 @@ function groupsOf<H extends object>(
   const seen = new Set<Tensor>(known);
   return (groups as { readonly parameters?: Tensor[]; readonly params: Tensor[] }[]).map(
     (group) => {
-      const own = [...new Set(severalOf(group))];
-      own.forEach(expectParameter);
-      for (const tensor of own) {
+      const parameters = [...new Set(severalOf(group))];
+      parameters.forEach(expectParameter);
+      for (const tensor of parameters) {
         if (seen.has(tensor)) {
           throw new ArgumentError({
             what: 'optimizer: a parameter in two groups',
@@ -315,7 +315,7 @@ function groupsOf<H extends object>(
         }
         seen.add(tensor);
       }
-      return { ...group, parameters: own, params: own };
+      return { ...group, parameters: parameters, params: parameters };
     },
   );
 }

@@ -61,14 +61,14 @@ export class Rprop extends Optimizer<RpropGroup, undefined> {
   protected override update({ target, grad, group, index }: Update<RpropGroup>): void {
     const [before, size] = [this.before[index]!, this.sizes[index]!];
     const [less, more] = group.etas;
-    const turn = sign(mul(grad, before));
+    const change = sign(mul(grad, before));
     // 1 where a sign is 0, `more` where the sign stayed the same, `less` where it changed.
-    const [stays, turns] = [clamp(turn, 0, 1), clamp(turn, -1, 0)];
-    const factor = sub(mul(stays, more - 1), mul(turns, less - 1));
+    const [isKept, isFlipped] = [clamp(change, 0, 1), clamp(change, -1, 0)];
+    const factor = sub(mul(isKept, more - 1), mul(isFlipped, less - 1));
     add_(factor, 1);
     mul_(size, factor);
     clamp_(size, group.stepSizes[0], group.stepSizes[1]);
-    const slope = maskedFill(grad, lt(turn, 0), 0);
+    const slope = maskedFill(grad, lt(change, 0), 0);
     add_(target, mul(sign(slope), size), -1);
     copy_(before, slope);
   }

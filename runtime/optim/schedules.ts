@@ -80,9 +80,9 @@ export class StepLR extends LRScheduler {
   ) {
     super(optimizer);
     const kinds = { stepSize: steps, gamma: anyNumber };
-    const own = argumentsOf('StepLR', kinds, stepSize, gamma);
-    this.stepSize = positiveInteger('stepSize', own.stepSize);
-    this.gamma = own.gamma ?? 0.1;
+    const settings = argumentsOf('StepLR', kinds, stepSize, gamma);
+    this.stepSize = positiveInteger('stepSize', settings.stepSize);
+    this.gamma = settings.gamma ?? 0.1;
     this.apply();
   }
 
@@ -105,14 +105,14 @@ export class MultiStepLR extends LRScheduler {
   ) {
     super(optimizer);
     const kinds = { milestones: milestonesKind, gamma: anyNumber };
-    const own = argumentsOf('MultiStepLR', kinds, milestones, gamma);
+    const settings = argumentsOf('MultiStepLR', kinds, milestones, gamma);
     expectArguments(
       'MultiStepLR',
-      { milestones: own.milestones },
+      { milestones: settings.milestones },
       { milestones: kinds.milestones },
     );
-    this.milestones = own.milestones;
-    this.gamma = own.gamma ?? 0.1;
+    this.milestones = settings.milestones;
+    this.gamma = settings.gamma ?? 0.1;
     this.apply();
   }
 
@@ -128,9 +128,9 @@ export class ExponentialLR extends LRScheduler {
   constructor(optimizer: Optimizer, gamma: number | { readonly gamma: number }) {
     super(optimizer);
     const kinds = { gamma: anyNumber };
-    const own = argumentsOf('ExponentialLR', kinds, gamma);
-    expectArguments('ExponentialLR', own, kinds);
-    this.gamma = own.gamma;
+    const settings = argumentsOf('ExponentialLR', kinds, gamma);
+    expectArguments('ExponentialLR', settings, kinds);
+    this.gamma = settings.gamma;
     this.apply();
   }
 
@@ -187,9 +187,9 @@ export class ConstantLR extends LRScheduler {
   ) {
     super(optimizer);
     const kinds = { factor: anyNumber, totalIters: steps };
-    const own = argumentsOf('ConstantLR', kinds, factor, totalIters);
-    this.factor = own.factor ?? 1 / 3;
-    this.totalIters = own.totalIters ?? 5;
+    const settings = argumentsOf('ConstantLR', kinds, factor, totalIters);
+    this.factor = settings.factor ?? 1 / 3;
+    this.totalIters = settings.totalIters ?? 5;
     this.apply();
   }
 
@@ -210,9 +210,9 @@ export class PolynomialLR extends LRScheduler {
   ) {
     super(optimizer);
     const kinds = { totalIters: steps, power: anyNumber };
-    const own = argumentsOf('PolynomialLR', kinds, totalIters, power);
-    this.totalIters = own.totalIters ?? 5;
-    this.power = own.power ?? 1;
+    const settings = argumentsOf('PolynomialLR', kinds, totalIters, power);
+    this.totalIters = settings.totalIters ?? 5;
+    this.power = settings.power ?? 1;
     this.apply();
   }
 
@@ -262,9 +262,9 @@ export class CosineAnnealingLR extends LRScheduler {
   ) {
     super(optimizer);
     const kinds = { tMax: steps, etaMin: anyNumber };
-    const own = argumentsOf('CosineAnnealingLR', kinds, tMax, etaMin);
-    this.tMax = positiveInteger('tMax', own.tMax);
-    this.etaMin = own.etaMin ?? 0;
+    const settings = argumentsOf('CosineAnnealingLR', kinds, tMax, etaMin);
+    this.tMax = positiveInteger('tMax', settings.tMax);
+    this.etaMin = settings.etaMin ?? 0;
     this.apply();
   }
 
@@ -287,10 +287,10 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
   ) {
     super(optimizer);
     const kinds = { t0: steps, tMult: steps, etaMin: anyNumber };
-    const own = argumentsOf('CosineAnnealingWarmRestarts', kinds, t0, tMult, etaMin);
-    this.t0 = positiveInteger('t0', own.t0);
-    this.tMult = own.tMult ?? 1;
-    this.etaMin = own.etaMin ?? 0;
+    const settings = argumentsOf('CosineAnnealingWarmRestarts', kinds, t0, tMult, etaMin);
+    this.t0 = positiveInteger('t0', settings.t0);
+    this.tMult = settings.tMult ?? 1;
+    this.etaMin = settings.etaMin ?? 0;
     this.apply();
   }
 

@@ -68,18 +68,18 @@ export class AveragedModel<M extends Module = Module> extends Module {
   updateParameters(model: Module): void {
     expectArguments('updateParameters', { model }, { model: aModule });
     noGrad(() => {
-      const own = [...this.module.parameters()];
+      const parameters = [...this.module.parameters()];
       const given = [...model.parameters()];
       const [buffers, others] = [[...this.module.buffers()], [...model.buffers()]];
-      if (own.length !== given.length || buffers.length !== others.length) {
+      if (parameters.length !== given.length || buffers.length !== others.length) {
         throw new ArgumentError({
           what: 'updateParameters: another model',
           given: `${given.length} parameters and ${others.length} buffers`,
-          expected: `${own.length} parameters and ${buffers.length} buffers`,
+          expected: `${parameters.length} parameters and ${buffers.length} buffers`,
           remedy: 'pass the model that AveragedModel was made for',
         });
       }
-      own.forEach((each, i) => void this.average(each, given[i]!));
+      parameters.forEach((each, i) => void this.average(each, given[i]!));
       buffers.forEach((each, i) => {
         if (this.useBuffers && dtypes[each.dtype].floating) this.average(each, others[i]!);
         else copy_(each, others[i]!);

@@ -46,8 +46,8 @@ function computed(module: Module, name: string, weight: Tensor, compute: () => T
     propertiesOf(module)[name] = compute();
     return null;
   };
-  const own = hooks.get(module) ?? new Map<string, HookHandle>();
-  hooks.set(module, own.set(name, module.registerForwardPreHook(run)));
+  const handles = hooks.get(module) ?? new Map<string, HookHandle>();
+  hooks.set(module, handles.set(name, module.registerForwardPreHook(run)));
   propertiesOf(module)[name] = keep(weight.detach());
 }
 
@@ -62,14 +62,16 @@ export function weightNorm<M extends Module>(
 ): M {
   const weight = weightOf('weightNorm', module, name);
   if (dim !== null) expectWhole('weightNorm', 'dim', dim);
-  const own = propertiesOf(module);
+  const properties = propertiesOf(module);
   const others = [...weight.shape.keys()].filter((d) => dim !== null && d !== dim % weight.rank);
   const length = (v: Tensor) =>
     norm(v, 2, dim === null ? undefined : others, { keepDim: dim !== null });
   const [g, v] = [`${name}G`, `${name}V`];
-  own[v] = weight;
-  own[g] = parameter(noGrad(() => length(weight)));
-  computed(module, name, weight, () => tidy(() => mul(own[v]!, div(own[g]!, length(own[v]!)))));
+  properties[v] = weight;
+  properties[g] = parameter(noGrad(() => length(weight)));
+  computed(module, name, weight, () =>
+    tidy(() => mul(properties[v]!, div(properties[g]!, length(properties[v]!)))),
+  );
   return module;
 }
 
@@ -80,9 +82,9 @@ export function removeWeightNorm<M extends Module>(module: M, name = 'weight'): 
   if (!hook) throw weightOf('removeWeightNorm', module, `${name}, which no norm computes,`);
   hook.remove();
   hooks.get(module)!.delete(name);
-  const own = propertiesOf(module);
-  own[name] = parameter(own[name]!.detach());
-  for (const part of ['G', 'V']) delete own[name + part];
+  const properties = propertiesOf(module);
+  properties[name] = parameter(properties[name]!.detach());
+  for (const part of ['G', 'V']) delete properties[name + part];
   return module;
 }
 
@@ -113,31 +115,31 @@ export function spectralNorm<M extends Module>(
   expectOptions('spectralNorm', options, spectralKinds);
   const { nPowerIterations = 1, eps = 1e-12, dim = 0 } = options;
   const weight = weightOf('spectralNorm', module, name);
-  const own = propertiesOf(module);
+  const properties = propertiesOf(module);
   const [original, left, right] = [`${name}Orig`, `${name}U`, `${name}V`];
   const matrix = () => {
-    const rows = movedim(own[original]!, dim, 0);
+    const rows = movedim(properties[original]!, dim, 0);
     return reshape(rows, [rows.shape[0]!, -1]);
   };
   const direction = (x: Tensor) => normalize(x, { dim: 0, eps });
-  own[original] = weight;
+  properties[original] = weight;
   noGrad(() => {
     const [rows, columns] = matrix().shape as [number, number];
-    own[left] = buffer(direction(randn([rows], { dtype: weight.dtype })));
-    own[right] = buffer(direction(randn([columns], { dtype: weight.dtype })));
+    properties[left] = buffer(direction(randn([rows], { dtype: weight.dtype })));
+    properties[right] = buffer(direction(randn([columns], { dtype: weight.dtype })));
   });
   const iterate = () => {
     for (let step = 0; step < nPowerIterations; step++) {
-      copy_(own[right]!, direction(mv(t(matrix()), own[left]!)));
-      copy_(own[left]!, direction(mv(matrix(), own[right]!)));
+      copy_(properties[right]!, direction(mv(t(matrix()), properties[left]!)));
+      copy_(properties[left]!, direction(mv(matrix(), properties[right]!)));
     }
   };
   computed(module, name, weight, () =>
     tidy(() => {
       if (module.training) noGrad(iterate);
       // Cloned, because the next forward pass may overwrite the buffers before this pass's backward.
-      const [u, v] = [clone(own[left]!), clone(own[right]!)];
-      return div(own[original]!, dot(u, mv(matrix(), v)));
+      const [u, v] = [clone(properties[left]!), clone(properties[right]!)];
+      return div(properties[original]!, dot(u, mv(matrix(), v)));
     }),
   );
   return module;

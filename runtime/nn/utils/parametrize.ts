@@ -147,9 +147,9 @@ export function removeParametrizations<M extends Module>(
     });
   }
   const fields = fieldsOf(module);
-  const own = leaveParametrized ? parameter(noGrad(() => clone(list.forward()))) : list.original;
+  const value = leaveParametrized ? parameter(noGrad(() => clone(list.forward()))) : list.original;
   Object.defineProperty(module, name, {
-    value: own,
+    value,
     configurable: true,
     enumerable: true,
     writable: true,

@@ -44,8 +44,8 @@ function binary(
   return () =>
     ([x, y]) => {
       if (isHost(x!) && isHost(y!)) {
-        const own = dtype ?? resultType(x, y);
-        return broadcastHosts([x, y], own, isFractional(x.dtype) ? fractions : host);
+        const result = dtype ?? resultType(x, y);
+        return broadcastHosts([x, y], result, isFractional(x.dtype) ? fractions : host);
       }
       return fn(tensorOf(x!), tensorOf(y!));
     };
@@ -78,11 +78,11 @@ const comparison = (
 /** Defines an operator with any number of operands. */
 function variadic(fn: (x: Tensor, y: Tensor) => Tensor, host: HostBinary): Operator {
   return () => (operands) => {
-    const own = operands as readonly Value[];
-    if (own.every(isHost)) {
-      return own.reduce((x, y) => broadcastHosts([x, y], resultType(x, y), host));
+    const values = operands as readonly Value[];
+    if (values.every(isHost)) {
+      return values.reduce((x, y) => broadcastHosts([x, y], resultType(x, y), host));
     }
-    return own.map(tensorOf).reduce(fn);
+    return values.map(tensorOf).reduce(fn);
   };
 }
 
@@ -107,13 +107,13 @@ const divide = (x: Tensor, y: Tensor): Tensor =>
 const clip: Operator =
   () =>
   ([x, low, high]) => {
-    const own = tensorOf(x!);
+    const tensor = tensorOf(x!);
     if (low instanceof Tensor || high instanceof Tensor) {
-      const above = low ? own.maximum(tensorOf(low)) : own;
+      const above = low ? tensor.maximum(tensorOf(low)) : tensor;
       return high ? above.minimum(tensorOf(high)) : above;
     }
     const [min, max] = [low, high].map((bound) => (bound ? numberIn(bound) : null));
-    return min === null && max === null ? own : own.clamp(min ?? null, max ?? null);
+    return min === null && max === null ? tensor : tensor.clamp(min ?? null, max ?? null);
   };
 
 const cast: Operator = ({ attributes }) => {

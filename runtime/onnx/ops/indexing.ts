@@ -23,24 +23,28 @@ const gathered: Operator = ({ attributes }) => {
       const values = indices.values.map((place) => x.values[fromStart(place, size)]!);
       return hostOf(values, indices.shape, x.dtype);
     }
-    const own = tensorOf(x!);
-    const dim = fromStart(axis, own.rank);
+    const tensor = tensorOf(x!);
+    const dim = fromStart(axis, tensor.rank);
     if (isHost(indices!) && indices.shape.length === 0) {
       const [place] = indices.values as [number];
-      return own.select(dim, fromStart(place, own.shape[dim]!));
+      return tensor.select(dim, fromStart(place, tensor.shape[dim]!));
     }
-    const at = places(tensorOf(indices!), own.shape[dim]!);
-    const found = own.indexSelect(dim, at.reshape([-1]));
-    return found.reshape([...own.shape.slice(0, dim), ...at.shape, ...own.shape.slice(dim + 1)]);
+    const at = places(tensorOf(indices!), tensor.shape[dim]!);
+    const found = tensor.indexSelect(dim, at.reshape([-1]));
+    return found.reshape([
+      ...tensor.shape.slice(0, dim),
+      ...at.shape,
+      ...tensor.shape.slice(dim + 1),
+    ]);
   };
 };
 
 const gatherElements: Operator = ({ attributes }) => {
   const axis = attributes.int('axis', 0);
   return ([x, indices]) => {
-    const own = tensorOf(x!);
-    const dim = fromStart(axis, own.rank);
-    return gather(own, dim, places(tensorOf(indices!), own.shape[dim]!));
+    const tensor = tensorOf(x!);
+    const dim = fromStart(axis, tensor.rank);
+    return gather(tensor, dim, places(tensorOf(indices!), tensor.shape[dim]!));
   };
 };
 
@@ -56,8 +60,8 @@ function placesAlong(x: Tensor, at: Tensor): Tensor[] {
 const gatherNd: Operator = ({ attributes }) => {
   if (attributes.int('batch_dims', 0) !== 0) throw missing('GatherND with batch_dims');
   return ([x, indices]) => {
-    const own = tensorOf(x!);
-    return index(own, ...placesAlong(own, tensorOf(indices!)));
+    const tensor = tensorOf(x!);
+    return index(tensor, ...placesAlong(tensor, tensorOf(indices!)));
   };
 };
 
@@ -66,12 +70,12 @@ const scatterElements: Operator = ({ attributes }) => {
   const reduction = attributes.choice('reduction', ['none', 'add', 'mul', 'max', 'min'], 'none');
   const names = { add: 'sum', mul: 'prod', max: 'amax', min: 'amin' } as const;
   return ([x, indices, updates]) => {
-    const own = tensorOf(x!);
-    const dim = fromStart(axis, own.rank);
-    const at = places(tensorOf(indices!), own.shape[dim]!);
+    const tensor = tensorOf(x!);
+    const dim = fromStart(axis, tensor.rank);
+    const at = places(tensorOf(indices!), tensor.shape[dim]!);
     const source = tensorOf(updates!);
-    if (reduction === 'none') return scatter(own, dim, at, source);
-    return own.scatterReduce(dim, at, source, names[reduction]);
+    if (reduction === 'none') return scatter(tensor, dim, at, source);
+    return tensor.scatterReduce(dim, at, source, names[reduction]);
   };
 };
 
@@ -99,9 +103,9 @@ const scatterNd: Operator = ({ attributes }) => {
     if (isHost(x!) && isHost(indices!) && isHost(updates!) && x.shape.length === 1) {
       return scatteredHost(x, indices, updates, reduction === 'add');
     }
-    const own = tensorOf(x!);
-    const parts = placesAlong(own, tensorOf(indices!));
-    return own.indexPut(parts, tensorOf(updates!), { accumulate: reduction === 'add' });
+    const tensor = tensorOf(x!);
+    const parts = placesAlong(tensor, tensorOf(indices!));
+    return tensor.indexPut(parts, tensorOf(updates!), { accumulate: reduction === 'add' });
   };
 };
 

@@ -40,15 +40,15 @@ const layer: Operator = ({ attributes, outputs }) => {
   const eps = attributes.number('epsilon', 1e-5);
   const axis = attributes.int('axis', -1);
   return ([x, weight, bias]) => {
-    const own = tensorOf(x!);
-    const dim = fromStart(axis, own.rank);
-    const shape = own.shape.slice(dim);
+    const tensor = tensorOf(x!);
+    const dim = fromStart(axis, tensor.rank);
+    const shape = tensor.shape.slice(dim);
     const shaped = (each: Value | null | undefined) => (each ? tensorOf(each).expand(shape) : null);
-    const y = layerNorm(own, shape, shaped(weight), shaped(bias), eps);
+    const y = layerNorm(tensor, shape, shaped(weight), shaped(bias), eps);
     if (outputs === 1) return y;
     const dims = shape.map((_, i) => dim + i);
-    const mean = own.mean(dims, { keepDim: true });
-    const variance = own.sub(mean).square().mean(dims, { keepDim: true });
+    const mean = tensor.mean(dims, { keepDim: true });
+    const variance = tensor.sub(mean).square().mean(dims, { keepDim: true });
     return [y, mean, variance.add(eps).rsqrt()] as readonly Value[];
   };
 };
@@ -69,13 +69,13 @@ const lpNormalization: Operator = ({ attributes }) => {
   const axis = attributes.int('axis', -1);
   const p = attributes.int('p', 2, { min: 1, max: 2 });
   return ([x]) => {
-    const own = tensorOf(x!);
+    const tensor = tensorOf(x!);
     const norm =
       p === 1
-        ? own.abs().sum([axis], { keepDim: true })
-        : own.square().sum([axis], { keepDim: true }).sqrt();
+        ? tensor.abs().sum([axis], { keepDim: true })
+        : tensor.square().sum([axis], { keepDim: true }).sqrt();
     // Zero rows stay zero.
-    return own.div(norm.add(norm.eq(0).to(own.dtype)));
+    return tensor.div(norm.add(norm.eq(0).to(tensor.dtype)));
   };
 };
 

@@ -88,18 +88,18 @@ const convolution: Operator = (node) => {
   return ([x, w, b]) => {
     const [given, weight] = [tensorOf(x!), tensorOf(w!)];
     const { strides, dilations, pads } = windowOf(node, given, weight.shape.slice(2));
-    const own = isEven(pads) ? given : padded(given, pads, 0);
+    const paddedInput = isEven(pads) ? given : padded(given, pads, 0);
     const padding = pads.map(([before]) => (isEven(pads) ? before : 0));
     const bias = b ? tensorOf(b) : null;
     if (padding.length === 1) {
-      return conv1d(own, weight, bias, {
+      return conv1d(paddedInput, weight, bias, {
         stride: strides[0]!,
         dilation: dilations[0]!,
         padding: padding[0]!,
         groups,
       });
     }
-    return conv2d(own, weight, bias, {
+    return conv2d(paddedInput, weight, bias, {
       stride: pairOf(strides),
       dilation: pairOf(dilations),
       padding: pairOf(padding),
@@ -180,10 +180,13 @@ const maxPool: Operator = (node) => {
     const { kernel, strides, dilations, pads } = pooledWindow(node, given);
     const isFloat = given.dtype !== 'uint8' && given.dtype !== 'int32';
     if (!isFloat) throw missing('MaxPool of integers');
-    const own = padded(given, pads, Number.NEGATIVE_INFINITY);
+    const paddedInput = padded(given, pads, Number.NEGATIVE_INFINITY);
     if (kernel.length === 1)
-      return maxPool1d(own, kernel[0]!, { stride: strides[0]!, dilation: dilations[0]! });
-    return maxPool2d(own, pairOf(kernel), { stride: pairOf(strides), dilation: pairOf(dilations) });
+      return maxPool1d(paddedInput, kernel[0]!, { stride: strides[0]!, dilation: dilations[0]! });
+    return maxPool2d(paddedInput, pairOf(kernel), {
+      stride: pairOf(strides),
+      dilation: pairOf(dilations),
+    });
   };
 };
 
@@ -221,10 +224,10 @@ const overPlane =
   (fn: (x: Tensor, dims: number[]) => Tensor): Operator =>
   () =>
   ([x]) => {
-    const own = tensorOf(x!);
+    const tensor = tensorOf(x!);
     return fn(
-      own,
-      own.shape.slice(2).map((_, i) => i + 2),
+      tensor,
+      tensor.shape.slice(2).map((_, i) => i + 2),
     );
   };
 

@@ -20,8 +20,8 @@ const gate = (x: Tensor, number: number, hidden: number): Tensor =>
   x.narrow(1, number * hidden, hidden);
 
 function product(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
-  const own = x.matmul(weight.t());
-  return bias ? own.add(bias) : own;
+  const product = x.matmul(weight.t());
+  return bias ? product.add(bias) : product;
 }
 
 /** Gates in ONNX's order: input, output, forget, cell. */
@@ -74,9 +74,9 @@ function recurrent(states: 1 | 2, cellOf: (node: NodeFacts) => Cell): Operator {
   return (node) => {
     const { attributes, opType } = node;
     const direction = attributes.choice('direction', directions, 'forward');
-    const own = attributes.texts('activations')?.map((name) => name.toLowerCase());
+    const names = attributes.texts('activations')?.map((name) => name.toLowerCase());
     const usual = defaults[opType]!;
-    if (own?.some((name, i) => name !== usual[i % usual.length])) {
+    if (names?.some((name, i) => name !== usual[i % usual.length])) {
       throw missing(`${opType} with other activations than ${usual.join(', ')}`);
     }
     if (attributes.has('clip') || attributes.flag('input_forget', false)) {

@@ -15,12 +15,12 @@ function reduction(fn: Reduce, host?: (values: readonly number[]) => number): Op
       if (isHost(x!) && host && (isAll || x.shape.length === 1)) {
         return hostOf([host(x.values)], keepDim ? x.shape.map(() => 1) : [], x.dtype);
       }
-      const own = tensorOf(x!);
-      if (isAll && isNoOp) return fn(own.unsqueeze(0), [0], false);
+      const tensor = tensorOf(x!);
+      if (isAll && isNoOp) return fn(tensor.unsqueeze(0), [0], false);
       const dims = isAll
-        ? own.shape.map((_, d) => d)
-        : given.map((axis) => fromStart(axis, own.rank));
-      return dims.length === 0 ? fn(own.unsqueeze(0), [0], false) : fn(own, dims, keepDim);
+        ? tensor.shape.map((_, d) => d)
+        : given.map((axis) => fromStart(axis, tensor.rank));
+      return dims.length === 0 ? fn(tensor.unsqueeze(0), [0], false) : fn(tensor, dims, keepDim);
     };
   };
 }
@@ -33,10 +33,10 @@ function place(fn: (x: Tensor, dim: number, keepDim: boolean) => Tensor): Operat
     const keepDim = attributes.flag('keepdims', true);
     const isLast = attributes.flag('select_last_index', false);
     return ([x]) => {
-      const own = tensorOf(x!);
-      const dim = fromStart(axis, own.rank);
-      if (!isLast) return fn(own, dim, keepDim);
-      return fn(own.flip([dim]), dim, keepDim).rsub(own.shape[dim]! - 1);
+      const tensor = tensorOf(x!);
+      const dim = fromStart(axis, tensor.rank);
+      if (!isLast) return fn(tensor, dim, keepDim);
+      return fn(tensor.flip([dim]), dim, keepDim).rsub(tensor.shape[dim]! - 1);
     };
   };
 }
@@ -47,9 +47,9 @@ const cumulative: Operator = ({ attributes }) => {
   return ([x, axis]) => {
     const given = tensorOf(x!);
     const dim = fromStart(integerIn(axis!), given.rank);
-    const own = reverse ? given.flip([dim]) : given;
-    const sums = own.cumsum(dim).to(given.dtype);
-    const shown = exclusive ? sums.sub(own) : sums;
+    const ordered = reverse ? given.flip([dim]) : given;
+    const sums = ordered.cumsum(dim).to(given.dtype);
+    const shown = exclusive ? sums.sub(ordered) : sums;
     return reverse ? shown.flip([dim]) : shown;
   };
 };

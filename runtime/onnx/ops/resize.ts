@@ -73,11 +73,11 @@ function termsOf(i: number, axis: Axis, settings: Settings): Terms {
   const at = settings.place(i, axis);
   if (mode === 'nearest') return [[inside(roundings[rounding]!(at)), 1]];
   if (mode === 'linear') {
-    const own = Math.min(Math.max(at, 0), last);
-    const low = Math.floor(own);
+    const clamped = Math.min(Math.max(at, 0), last);
+    const low = Math.floor(clamped);
     return [
-      [low, 1 - (own - low)],
-      [inside(low + 1), own - low],
+      [low, 1 - (clamped - low)],
+      [inside(low + 1), clamped - low],
     ];
   }
   const low = Math.floor(at);
@@ -146,9 +146,9 @@ export const resize: Operator = (node) => {
   return ([given, , scales, sizes]) => {
     const x = tensorOf(given!);
     const dims = axes?.map((axis) => fromStart(axis, x.rank)) ?? x.shape.map((_, d) => d);
-    const wanted = numbersOf(sizes) && integersIn(sizes!);
+    const outputSizes = numbersOf(sizes) && integersIn(sizes!);
     let result = x;
-    for (const axis of axesOf(x, dims, numbersOf(scales), wanted)) {
+    for (const axis of axesOf(x, dims, numbersOf(scales), outputSizes)) {
       if (axis.size !== axis.from || axis.scale !== 1) result = resized(result, axis, settings);
     }
     return result;

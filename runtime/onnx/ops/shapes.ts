@@ -52,21 +52,21 @@ const reshape: Operator = ({ attributes }) => {
 const flatten: Operator = ({ attributes }) => {
   const axis = attributes.int('axis', 1);
   return ([x]) => {
-    const own = shapeOf(x!);
-    const at = placeAmong(axis, own.length);
-    const rows = countOf(own.slice(0, at));
-    return reshaped(x!, [rows, countOf(own.slice(at))]);
+    const shape = shapeOf(x!);
+    const at = placeAmong(axis, shape.length);
+    const rows = countOf(shape.slice(0, at));
+    return reshaped(x!, [rows, countOf(shape.slice(at))]);
   };
 };
 
 const squeeze: Operator =
   (node) =>
   ([x, axes]) => {
-    const own = shapeOf(x!);
-    const given = axesOf(node, axes)?.map((axis) => fromStart(axis, own.length));
+    const shape = shapeOf(x!);
+    const given = axesOf(node, axes)?.map((axis) => fromStart(axis, shape.length));
     return reshaped(
       x!,
-      own.filter((size, d) => (given ? !given.includes(d) : size !== 1)),
+      shape.filter((size, d) => (given ? !given.includes(d) : size !== 1)),
     );
   };
 
@@ -159,11 +159,11 @@ function rangeOf(size: number, dim: number, from: number, until: number, step: n
 const slice: Operator =
   () =>
   ([x, starts, ends, axes, steps]) => {
-    const own = shapeOf(x!);
+    const shape = shapeOf(x!);
     const from = integersIn(starts!);
     const until = integersIn(ends!);
     const dims = axes
-      ? integersIn(axes).map((axis) => fromStart(axis, own.length))
+      ? integersIn(axes).map((axis) => fromStart(axis, shape.length))
       : from.map((_, i) => i);
     const by = steps ? integersIn(steps) : from.map(() => 1);
     if ([until, dims, by].some(({ length }) => length !== from.length) || by.includes(0)) {
@@ -172,7 +172,7 @@ const slice: Operator =
         'as many ends, axes and steps as starts, and no step of 0',
       );
     }
-    const ranges = dims.map((dim, i) => rangeOf(own[dim]!, dim, from[i]!, until[i]!, by[i]!));
+    const ranges = dims.map((dim, i) => rangeOf(shape[dim]!, dim, from[i]!, until[i]!, by[i]!));
     if (isHost(x!)) return ranges.reduce(slicedHost, x);
     return ranges.reduce(sliced, tensorOf(x!));
   };
@@ -193,12 +193,12 @@ function sliced(x: Tensor, { dim, start, step, length }: Range): Tensor {
 const expanded: Operator =
   () =>
   ([x, sizes]) => {
-    const wanted = integersIn(sizes!);
+    const target = integersIn(sizes!);
     const own = shapeOf(x!);
-    const rank = Math.max(own.length, wanted.length);
+    const rank = Math.max(own.length, target.length);
     const size = (shape: readonly number[], d: number) => shape[d - rank + shape.length] ?? 1;
     const shape = Array.from({ length: rank }, (_, d) =>
-      size(wanted, d) === 1 ? size(own, d) : size(wanted, d),
+      size(target, d) === 1 ? size(own, d) : size(target, d),
     );
     if (isHost(x!))
       return broadcastHosts(
@@ -212,18 +212,18 @@ const expanded: Operator =
 const padded: Operator = ({ attributes }) => {
   const mode = attributes.choice('mode', ['constant', 'reflect', 'edge', 'wrap'], 'constant');
   return ([x, pads, value, axes]) => {
-    const own = tensorOf(x!);
+    const tensor = tensorOf(x!);
     const given = integersIn(pads!);
     const dims = axes
-      ? integersIn(axes).map((axis) => fromStart(axis, own.rank))
-      : own.shape.map((_, d) => d);
+      ? integersIn(axes).map((axis) => fromStart(axis, tensor.rank))
+      : tensor.shape.map((_, d) => d);
     if (given.length !== 2 * dims.length) {
       throw wrongSetting(`${given.length} pads`, `2 for each of ${dims.length} dimensions`);
     }
-    const amounts = Array<number>(2 * own.rank).fill(0);
+    const amounts = Array<number>(2 * tensor.rank).fill(0);
     dims.forEach((dim, i) => {
-      amounts[2 * (own.rank - 1 - dim)] = given[i]!;
-      amounts[2 * (own.rank - 1 - dim) + 1] = given[i + dims.length]!;
+      amounts[2 * (tensor.rank - 1 - dim)] = given[i]!;
+      amounts[2 * (tensor.rank - 1 - dim) + 1] = given[i + dims.length]!;
     });
     while (amounts.length > 2 && amounts.at(-1) === 0 && amounts.at(-2) === 0) amounts.splice(-2);
     const names = {
@@ -232,7 +232,7 @@ const padded: Operator = ({ attributes }) => {
       edge: 'replicate',
       wrap: 'circular',
     } as const;
-    return pad(own, amounts, names[mode], value ? numberIn(value) : 0);
+    return pad(tensor, amounts, names[mode], value ? numberIn(value) : 0);
   };
 };
 
@@ -271,9 +271,9 @@ const range: Operator =
 const triangle: Operator = ({ attributes }) => {
   const isUpper = attributes.flag('upper', true);
   return ([x, k]) => {
-    const own = tensorOf(x!);
+    const tensor = tensorOf(x!);
     const diagonal = k ? integerIn(k) : 0;
-    return isUpper ? own.triu(diagonal) : own.tril(diagonal);
+    return isUpper ? tensor.triu(diagonal) : tensor.tril(diagonal);
   };
 };
 
@@ -288,12 +288,12 @@ const depthToSpace: Operator = ({ attributes }) => {
   const size = attributes.int('blocksize', 1, { min: 1 });
   const isColumns = attributes.choice('mode', ['DCR', 'CRD'], 'DCR') === 'CRD';
   return ([x]) => {
-    const own = tensorOf(x!);
-    const [n, c, h, w] = planesOf(own);
+    const tensor = tensorOf(x!);
+    const [n, c, h, w] = planesOf(tensor);
     const channels = c / (size * size);
     const split = isColumns ? [n, channels, size, size, h, w] : [n, size, size, channels, h, w];
     const order = isColumns ? [0, 1, 4, 2, 5, 3] : [0, 3, 4, 1, 5, 2];
-    return own
+    return tensor
       .reshape(split)
       .permute(order)
       .reshape([n, channels, h * size, w * size]);
@@ -303,9 +303,9 @@ const depthToSpace: Operator = ({ attributes }) => {
 const spaceToDepth: Operator = ({ attributes }) => {
   const size = attributes.int('blocksize', 1, { min: 1 });
   return ([x]) => {
-    const own = tensorOf(x!);
-    const [n, c, h, w] = planesOf(own);
-    const split = own.reshape([n, c, h / size, size, w / size, size]);
+    const tensor = tensorOf(x!);
+    const [n, c, h, w] = planesOf(tensor);
+    const split = tensor.reshape([n, c, h / size, size, w / size, size]);
     return split.permute([0, 3, 5, 1, 2, 4]).reshape([n, c * size * size, h / size, w / size]);
   };
 };

@@ -34,8 +34,8 @@ export const isHost = (value: Operand | undefined): value is Host =>
 export function tensorOf(value: Value): Tensor {
   if (value instanceof Tensor) return value;
   const { values, shape, dtype } = value;
-  const own = dtype === 'int32' ? values.map(clampInt) : values;
-  return tensor([...own], { dtype }).reshape(shape);
+  const clamped = dtype === 'int32' ? values.map(clampInt) : values;
+  return tensor([...clamped], { dtype }).reshape(shape);
 }
 
 const clampInt = (value: number): number => Math.min(Math.max(value, -(2 ** 31)), 2 ** 31 - 1);
