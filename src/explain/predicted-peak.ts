@@ -17,7 +17,7 @@ export function predictedPeak({ planned, donated, decisions }: RunRecord): numbe
 const limits: Readonly<Record<PeakLimit, string | null>> = {
   paths: 'it has more paths than are simulated',
   shapes: 'the shapes of a call are data-dependent',
-  // A separate line per loop tells how the peak grows.
+  // A separate line per loop shows how the peak grows.
   iterations: null,
 };
 

@@ -3,22 +3,22 @@ import type { PassRecord } from '../programs/pass-record.ts';
 import type { PrintedStage } from './print-stages.ts';
 
 /**
- * Prints the program after each run of the passes in `wanted`, in execution order, then the passes that have not
+ * Prints the program after each run of these passes, in execution order, then the passes that have not
  * run.
  */
 export function printPasses(
   records: readonly PassRecord[],
-  wanted: readonly string[],
+  passes: readonly string[],
 ): PrintedStage[] {
   const ran = new Set(records.map(({ pass }) => pass));
   return [
     ...records
-      .filter(({ pass }) => wanted.includes(pass))
+      .filter(({ pass }) => passes.includes(pass))
       .map(({ pass, stage, applied, program }) => ({
         title: `after ${pass}, stage ${stage}${applied ? '' : ' (unchanged)'}`,
         text: printProgram(program),
       })),
-    ...wanted
+    ...passes
       .filter((pass) => !ran.has(pass))
       .map((pass) => ({
         title: `after ${pass} (not run)`,

@@ -26,11 +26,11 @@ export interface PrintedStage {
 export function printStages(
   code: Code,
   parts: readonly CompiledPart[],
-  wanted: readonly StageName[] = stageNames,
+  included: readonly StageName[] = stageNames,
 ): PrintedStage[] {
   const stages: PrintedStage[] = [];
   const add = (name: StageName, title: string, text: () => string) => {
-    if (wanted.includes(name)) stages.push({ title, text: text() });
+    if (included.includes(name)) stages.push({ title, text: text() });
   };
   add('source', 'source', () => originalLines(code));
   add('bytecode', 'bytecode', () => printCode(code));

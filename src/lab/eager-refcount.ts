@@ -164,12 +164,12 @@ class CountedRun {
     }
   }
 
-  /** Marks the values as referenced elsewhere; `stays`: also after the call. */
-  #escape(values: readonly unknown[], stays = false): void {
+  /** Marks the values as referenced elsewhere; `persists`: also after the call. */
+  #escape(values: readonly unknown[], persists = false): void {
     for (const value of this.#objects.reachableFrom(values)) {
       if (!(value instanceof Tensor) || !isTracked(value)) continue;
       this.#escaped.add(value);
-      if (stays) keep(value);
+      if (persists) keep(value);
     }
   }
 }

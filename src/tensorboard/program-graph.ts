@@ -52,8 +52,8 @@ class GraphWriter {
     this.#program(stages.backward, `${scope}backward/`, names);
   }
 
-  #input(wanted: string, id: ValueId, { values }: Program, names: Names): void {
-    const name = this.#nameOf(wanted);
+  #input(preferred: string, id: ValueId, { values }: Program, names: Names): void {
+    const name = this.#nameOf(preferred);
     names.set(id, name);
     this.nodes.push({ name, op: 'Placeholder', input: [], attr: attrsOf([values[id]!]) });
   }
@@ -89,8 +89,8 @@ class GraphWriter {
   }
 
   /** Replaces characters that TensorFlow rejects, and appends a number if the name is taken. */
-  #nameOf(wanted: string): string {
-    const plain = wanted.replaceAll(/[^\w./-]/g, '_').replace(/^[^A-Za-z0-9.]/, '.');
+  #nameOf(preferred: string): string {
+    const plain = preferred.replaceAll(/[^\w./-]/g, '_').replace(/^[^A-Za-z0-9.]/, '.');
     let name = plain;
     for (let n = 1; this.#used.has(name); n++) name = `${plain}_${n}`;
     this.#used.add(name);

@@ -40,9 +40,9 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
   const [first] = different;
   if (!first) return;
   process.exitCode = 1;
-  const { at, eager: wanted, captured } = first.difference;
+  const { difference } = first;
   process.stdout.write(
-    `\n${first.mode.name}, ${at}\n  eager:    ${wanted}\n  captured: ${captured}\n`,
+    `\n${first.mode.name}, ${difference.at}\n  eager:    ${difference.eager}\n  captured: ${difference.captured}\n`,
   );
   const { text } = expected.report;
   if (text === null || seconds === 0) return;

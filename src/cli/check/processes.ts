@@ -17,7 +17,7 @@ const timeLimit = 120_000;
 class ModeProcess {
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;
-  #receive: (seen: ModeObservation) => void = () => {};
+  #receive: (observation: ModeObservation) => void = () => {};
   #lines = '';
   #errors = '';
 
@@ -26,7 +26,7 @@ class ModeProcess {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#closed = once(this.#child, 'close');
-    this.#child.on('message', (seen) => this.#receive(seen as ModeObservation));
+    this.#child.on('message', (observation) => this.#receive(observation as ModeObservation));
     this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.#lines += text;
     });
@@ -50,9 +50,9 @@ class ModeProcess {
     );
     // If the process has ended, its `close` event reports that.
     if (this.isAlive) this.#child.send(request, () => {});
-    const seen = await Promise.race([reply, end]);
+    const observation = await Promise.race([reply, end]);
     clearTimeout(timer);
-    return seen;
+    return observation;
   }
 
   /** Lets the process end by itself, and returns the rest of its output. */
@@ -73,9 +73,9 @@ class ModeProcess {
 /** Runs one mode in a separate process. */
 export async function observeMode(request: ModeRequest): Promise<ModeObservation> {
   const own = new ModeProcess();
-  const seen = await own.observe(request, timeLimit);
+  const observation = await own.observe(request, timeLimit);
   const late = await own.finish(timeLimit);
-  return 'ended' in seen ? seen : { ...seen, lines: seen.lines + late };
+  return 'ended' in observation ? observation : { ...observation, lines: observation.lines + late };
 }
 
 /** Two processes, for eager execution and a mode, that judge modules one after another. */
@@ -92,14 +92,16 @@ export class ModePair {
     return this.#eager.isAlive && this.#captured.isAlive;
   }
 
-  /** Compares the mode with eager execution. Null if the function fails eagerly, or throws in more calls than `throws`. */
+  /**
+   * Compares the mode with eager execution. Null if the function fails eagerly, or throws in more calls than `throws`.
+   */
   async compareWithEager(request: Request, throws: number, limit: number): Promise<Verdict | null> {
-    const [wanted, seen] = await Promise.all([
+    const [expected, actual] = await Promise.all([
       this.#eager.observe({ ...request, mode: eager }, limit),
       this.#captured.observe({ ...request, mode: this.#mode }, limit),
     ]);
-    if ('ended' in wanted || wanted.report.thrown.length > throws) return null;
-    return compare(wanted, seen);
+    if ('ended' in expected || expected.report.thrown.length > throws) return null;
+    return compare(expected, actual);
   }
 
   kill(): void {
@@ -139,11 +141,11 @@ export async function compareSeparately(
 }
 
 function compare(
-  wanted: Exclude<ModeObservation, { ended: string }>,
-  seen: ModeObservation,
+  expected: Exclude<ModeObservation, { ended: string }>,
+  actual: ModeObservation,
 ): Verdict {
-  if ('ended' in seen) return different('the process', 'ends as it should', seen.ended);
-  const { failed } = seen.report;
+  if ('ended' in actual) return different('the process', 'ends as it should', actual.ended);
+  const { failed } = actual.report;
   if (failed && failed.name !== 'CheckError' && failed.name !== 'InvariantError') {
     return { kind: 'refused', why: failed.message.split('\n')[0]! };
   }
@@ -151,12 +153,12 @@ function compare(
     const { difference } = different('check mode', 'no difference', failed.message);
     return { kind: 'different', difference: { ...difference, culprit: failed.culprit } };
   }
-  const [a, b] = [wanted.report.observed, seen.report.observed];
+  const [a, b] = [expected.report.observed, actual.report.observed];
   for (const path of new Set([...Object.keys(a), ...Object.keys(b)])) {
     if (a[path] !== b[path]) return different(path, a[path] ?? 'nothing', b[path] ?? 'nothing');
   }
-  if (wanted.lines !== seen.lines) return different('console', wanted.lines, seen.lines);
-  return { kind: 'same', checked: seen.report.checked };
+  if (expected.lines !== actual.lines) return different('console', expected.lines, actual.lines);
+  return { kind: 'same', checked: actual.report.checked };
 }
 
 function different(at: string, eagerly: string, captured: string): DifferentVerdict {

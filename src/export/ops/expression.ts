@@ -72,26 +72,28 @@ class ExpressionEmitter<V extends TargetValue> {
     this.#isDouble = given.dtype === 'float64' || given.dtypes.includes('float64');
   }
 
-  number(node: Expr, wanted: Computed): V {
-    const own = this.#arithmetic(node, wanted);
-    return this.#cached(node, wanted, () => this.#to.convert(this.#compute(node, own), wanted));
+  number(node: Expr, target: Computed): V {
+    const arithmetic = this.#arithmetic(node, target);
+    return this.#cached(node, target, () =>
+      this.#to.convert(this.#compute(node, arithmetic), target),
+    );
   }
 
   truth(node: Expr): V {
     return this.#cached(node, 'i1', () => {
       if (node.kind === 'compare') return this.#compare(node.fn, node.x, node.y);
-      const own = this.#arithmetic(node, 'f32');
-      const value = this.#cached(node, own, () => this.#compute(node, own));
+      const arithmetic = this.#arithmetic(node, 'f32');
+      const value = this.#cached(node, arithmetic, () => this.#compute(node, arithmetic));
       if (value.element === 'i1') return value;
       return this.#to.compare('NE', value, this.#to.constant(0, value.element, value.shape));
     });
   }
 
-  #arithmetic(node: Expr, wanted: Computed): Computed {
-    const own = this.#known.get(node)!;
-    if (own === 'literal') return wanted;
-    if (own === 'fraction') return wanted === 'i32' ? 'f32' : wanted;
-    return own;
+  #arithmetic(node: Expr, target: Computed): Computed {
+    const arithmetic = this.#known.get(node)!;
+    if (arithmetic === 'literal') return target;
+    if (arithmetic === 'fraction') return target === 'i32' ? 'f32' : target;
+    return arithmetic;
   }
 
   #cached(node: Expr, element: Element, make: () => V): V {
@@ -145,8 +147,8 @@ class ExpressionEmitter<V extends TargetValue> {
 
   /** Returns the element type in which an operand that becomes an integer is computed: its own. */
   #operand(node: Expr): Computed {
-    const own = this.#known.get(node)!;
-    return own === 'literal' || own === 'fraction' ? 'f32' : own;
+    const arithmetic = this.#known.get(node)!;
+    return arithmetic === 'literal' || arithmetic === 'fraction' ? 'f32' : arithmetic;
   }
 
   #compare(fn: CompareFn, x: Expr, y: Expr): V {

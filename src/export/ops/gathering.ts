@@ -60,7 +60,7 @@ export function gatheringOps<V extends TargetValue, T extends TensorTarget<V>>(
 /** Returns the elements of the source that the index has positions for. */
 export function prefix<V extends TargetValue>(to: TensorTarget<V>, source: V, index: V): V {
   return source.shape.reduce<V>((part, size, d) => {
-    const wanted = index.shape[d]!;
-    return sameDim(size, wanted) ? part : to.slice(part, d, 0, wanted, wanted);
+    const length = index.shape[d]!;
+    return sameDim(size, length) ? part : to.slice(part, d, 0, length, length);
   }, source);
 }

@@ -34,9 +34,9 @@ const softmax = widely((to, x) => {
 });
 
 const logSoftmax = widely((to, x) => {
-  const own = shifted(to, x);
-  const sum = alongRows(to, 'sum', to.unary('exponential', own));
-  return to.binary('subtract', own, to.unary('log', sum));
+  const centered = shifted(to, x);
+  const sum = alongRows(to, 'sum', to.unary('exponential', centered));
+  return to.binary('subtract', centered, to.unary('log', sum));
 });
 
 const softmaxGrad = widely((to, dy, out) => {
@@ -84,18 +84,22 @@ export const rowOps: CommonMappings = {
   nllLoss: ({ to, inputs: [logProbs, target] }) => {
     const x = to.convert(logProbs!, wideElement(logProbs!.element));
     const zero = to.constant(0, x.element, x.shape);
-    const own = to.select(chosenOf(to, target!, x.shape), x, zero);
+    const chosenScores = to.select(chosenOf(to, target!, x.shape), x, zero);
     const mean = to.binary(
       'divide',
-      to.reduce('sum', own, [0, 1]),
+      to.reduce('sum', chosenScores, [0, 1]),
       countOf(to, target!, x.element),
     );
     return to.convert(to.unary('negate', mean), logProbs!.element);
   },
   labelScores: ({ to, inputs: [logProbs, target] }) => {
     const { element, shape } = logProbs!;
-    const own = to.select(chosenOf(to, target!, shape), logProbs!, to.constant(0, element, shape));
-    return to.reduce('sum', own, [1]);
+    const chosenScores = to.select(
+      chosenOf(to, target!, shape),
+      logProbs!,
+      to.constant(0, element, shape),
+    );
+    return to.reduce('sum', chosenScores, [1]);
   },
   nllLossOfScores: ({ to, inputs: [scores, target] }) => {
     const wide = to.convert(scores!, wideElement(scores!.element));

@@ -105,8 +105,8 @@ def read_plan(path):
 
 # Safetensors: the length of a header, the header as JSON, data.
 
-def read_tensors(path, wanted):
-    """The tensors of `wanted`, {name: (element type, shape)}, and the texts of `__metadata__`."""
+def read_tensors(path, expected):
+    """The tensors of `expected`, {name: (element type, shape)}, and the texts of `__metadata__`."""
     with open(path, 'rb') as file:
         size = os.fstat(file.fileno()).st_size
         start = file.read(8)
@@ -128,7 +128,7 @@ def read_tensors(path, wanted):
         if 8 + length + at != size:
             raise RunError(f'{path}: damaged: {size} bytes instead of {8 + length + at}')
         tensors = {}
-        for name, (element, shape) in wanted.items():
+        for name, (element, shape) in expected.items():
             if name not in entries:
                 raise RunError(f'{path}: no tensor {name}')
             kind, found, start, end = entries[name]
