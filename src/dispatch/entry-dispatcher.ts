@@ -47,8 +47,8 @@ interface NativeProgress {
   readonly frames: Frame[];
 }
 
-/** How a walk ended: with the call's result, or at an instruction. */
-type WalkOutcome = { readonly kind: 'return'; readonly value: unknown } | Break | NativeProgress;
+/** How dispatch ended: with the call's result, or at an instruction. */
+type Progress = { readonly kind: 'return'; readonly value: unknown } | Break | NativeProgress;
 
 /** For each point, how often one call has reached it with a small segment. */
 export type Fragments = Map<ResumePoint, number>;
@@ -61,7 +61,7 @@ export class EntryDispatcher {
   readonly points: ResumePoints;
   /** Set once traces have found no graph: the function then runs natively. */
   skipped = false;
-  /** Whether the backend is asynchronous, so that `walkAsync` replaces `walk`. */
+  /** Whether the backend is asynchronous, so that `dispatchAsync` replaces `dispatch`. */
   readonly awaitsRuns: boolean;
   readonly #name: string;
   readonly #stats: StatsCounter;
@@ -105,11 +105,11 @@ export class EntryDispatcher {
 
   /** Compiles the entry at this point without running it. */
   prepare(point: ResumePoint, frames: readonly Frame[]): void {
-    if (!point.find(frames) && point.native === null) this.#translate(point, frames);
+    if (!point.find(frames) && point.native === null) this.#compile(point, frames);
   }
 
   /** Runs from a resume point to the return, or to an instruction that isn't traced. */
-  walk(point: ResumePoint, frames: Frame[], owned: OwnedTensors): WalkOutcome {
+  dispatch(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Progress {
     const entry = this.#knownAt(point, frames) ?? this.#newAt(point, frames, owned);
     if (entry === 'passed') return { kind: 'moved', entry: undefined, frames };
     if (!entry || entry.runsEagerly || entry.part.tooSmall)
@@ -127,8 +127,8 @@ export class EntryDispatcher {
     return this.#ended(entry, outcome, before, frames, owned);
   }
 
-  /** Walks with an asynchronous backend, after the graphs of earlier calls. */
-  walkAsync(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Promise<WalkOutcome> {
+  /** Dispatches with an asynchronous backend, after the graphs of earlier calls. */
+  dispatchAsync(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Promise<Progress> {
     return runSerially(async () => {
       const entry = this.#knownAt(point, frames) ?? this.#newAt(point, frames, owned);
       if (entry === 'passed') return { kind: 'moved', entry: undefined, frames };
@@ -155,7 +155,7 @@ export class EntryDispatcher {
   }
 
   /** Runs as ordinary JavaScript, as there is no program to run. */
-  #eagerly(entry: Entry | undefined, frames: Frame[], owned: OwnedTensors): WalkOutcome {
+  #eagerly(entry: Entry | undefined, frames: Frame[], owned: OwnedTensors): Progress {
     if (!entry) return this.natively(frames, owned);
     if (!entry.runsEagerly) return this.#runSmall(entry, frames, owned);
     this.#meetBreak(entry);
@@ -169,7 +169,7 @@ export class EntryDispatcher {
     before: number,
     frames: Frame[],
     owned: OwnedTensors,
-  ): WalkOutcome {
+  ): Progress {
     this.#stats.staticKernels += events.kernels - before;
     if (typeof outcome === 'string') return this.#leaveToEager(outcome, entry, frames, owned);
     if (entry.subgraph) this.#stats.graphRuns++;
@@ -191,7 +191,7 @@ export class EntryDispatcher {
     entry: Entry,
     frames: readonly Frame[],
     owned: OwnedTensors,
-  ): WalkOutcome {
+  ): Progress {
     const at = positionOf(frames);
     const outcome = entry.runAgain(() =>
       this.#explained(entry.result, frames, () => this.natively(frames, owned)),
@@ -216,7 +216,7 @@ export class EntryDispatcher {
     if (outcome.kind === 'break') this.#stats.meetBreak(outcome.record);
   }
 
-  /** Returns the point at which the walk continues. */
+  /** Returns the point at which the call continues. */
   pointAfter(
     point: ResumePoint,
     { entry }: Break | NativeProgress,
@@ -243,14 +243,14 @@ export class EntryDispatcher {
       this.#reportCrowded(point, frames);
       if (!returns) return undefined;
     }
-    return this.#translate(point, frames);
+    return this.#compile(point, frames);
   }
 
-  #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
+  #compile(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
     logMiss(this.#name, point, frames);
     this.#compiler.makeRoom(point);
     const known = this.parts.length;
-    const found = this.#compiler.translate(point, frames);
+    const found = this.#compiler.compile(point, frames);
     if (!isEntry(found)) return this.#runNatively(point, frames, found.why);
     for (const part of this.parts.slice(known)) {
       logPart(this.#name, part, this.parts.length - 1);
@@ -269,7 +269,7 @@ export class EntryDispatcher {
     return isFor ? found : undefined;
   }
 
-  /** Many traces without a graph, or calls of which the host part ran natively, show that there is nothing to compile. */
+  /** Many traces without a graph, or calls whose host parts ran natively, show that there is nothing to compile. */
   #skipIfGraphless(): void {
     const { translations, graphs } = this.#stats;
     if (translations + this.#stretches.passed < graphlessLimit || graphs > 0 || this.skipped)
@@ -322,7 +322,7 @@ export class EntryDispatcher {
   }
 
   /** Runs the instructions of a graph that is too small eagerly, up to its break. */
-  #runSmall({ result: { outcome } }: Entry, frames: Frame[], owned: OwnedTensors): WalkOutcome {
+  #runSmall({ result: { outcome } }: Entry, frames: Frame[], owned: OwnedTensors): Progress {
     const pc = outcome.kind === 'break' ? outcome.frames[frames.length - 1]?.pc : undefined;
     if (pc === undefined) return this.natively(frames, owned);
     const before = events.kernels;
@@ -343,7 +343,7 @@ export class EntryDispatcher {
   }
 
   /** Runs everything from here to the return or an `await`. */
-  natively(frames: readonly Frame[], owned: OwnedTensors): WalkOutcome {
+  natively(frames: readonly Frame[], owned: OwnedTensors): Progress {
     const { value } = this.finish(frames, owned);
     if (!Suspended.is(value)) return { kind: 'return', value };
     // The callees of an async function have returned; only the outermost frame is suspended.

@@ -113,7 +113,7 @@ export class FrameCompiler {
   }
 
   /** Traces and compiles an entry, and adds it to the point. */
-  translate(point: ResumePoint, frames: readonly Frame[]): Entry | NotCompiled {
+  compile(point: ResumePoint, frames: readonly Frame[]): Entry | NotCompiled {
     try {
       const stored = this.#storedAt(point, frames);
       const known = stored && withCaptureSession(() => stored.find());

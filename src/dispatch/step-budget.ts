@@ -55,7 +55,7 @@ function reportLastStepAtExit(): void {
  * The memory budget of a step that runs several subgraphs: a call and everything up to the next one, such as its
  * backward. The subgraphs' saved bytes add up, so they share the budget: with one exchange rate between bytes and
  * arithmetic for all runs, and a higher one for the last runs, whose backward comes first. The bytes of a step are
- * measured; the plans' predictions tell how many fewer it needs with other plans.
+ * measured; the plans' predictions give the bytes that it saves with other plans.
  */
 export class StepBudget {
   readonly #budget: number;
@@ -154,7 +154,7 @@ export class StepBudget {
     unthrown.add(error);
   }
 
-  /** Finds the least recomputing for a step like this one, as far as predictions tell. */
+  /** Finds the least recomputing for a step like this one, according to predictions. */
   #share(runs: readonly Recomputing[], needed: number): void {
     // Bytes that no plan includes, such as parameters' gradients, don't change.
     const rest = needed - peakOf(runs, this.#shares);

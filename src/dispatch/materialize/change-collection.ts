@@ -50,8 +50,8 @@ function fill(
   entries: readonly (readonly [key: unknown, value: unknown])[],
 ): void {
   const keys = () => [...(callNative(collection, 'keys') as Iterable<unknown>)];
-  const wanted = new Set(entries.map(([key]) => key));
-  for (const key of keys()) if (!wanted.has(key)) callNative(collection, 'delete', key);
+  const remaining = new Set(entries.map(([key]) => key));
+  for (const key of keys()) if (!remaining.has(key)) callNative(collection, 'delete', key);
   let place = 0;
   let moved = false;
   for (const key of keys()) {
