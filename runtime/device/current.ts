@@ -11,7 +11,7 @@ let guarding: Device | null = null;
 let unguarded: Device | null = null;
 
 /** The initial default device, if TOSTATIC_DEVICE names one. */
-const wanted = globalThis.process?.env?.TOSTATIC_DEVICE;
+const preferred = globalThis.process?.env?.TOSTATIC_DEVICE;
 
 /** Whether `init` has registered another computing device; otherwise `deviceGuard` can't affect captured code. */
 let hasMore = false;
@@ -20,7 +20,7 @@ let hasMore = false;
 export function registerDevice(device: Device): void {
   devices.set(device.name, device);
   hasMore ||= device.name !== 'cpu' && device.name !== 'meta' && !device.expectLanded;
-  if (device.name === wanted) current = device;
+  if (device.name === preferred) current = device;
   else current ??= device;
 }
 

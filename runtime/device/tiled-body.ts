@@ -55,9 +55,9 @@ export interface TiledBody {
   readonly parts: readonly { readonly op: KernelOp; readonly part: number }[];
 }
 
-/** Returns the wanted nodes and all nodes that they are computed from, in order. */
-export function nodesBefore({ nodes }: TiledBody, wanted: Iterable<number>): readonly number[] {
-  const found = new Set(wanted);
+/** Returns these nodes and all nodes that they are computed from, in order. */
+export function nodesBefore({ nodes }: TiledBody, indices: Iterable<number>): readonly number[] {
+  const found = new Set(indices);
   for (let index = nodes.length - 1; index >= 0; index--) {
     if (found.has(index)) for (const each of nodesReadBy(nodes[index]!)) found.add(each);
   }
@@ -71,8 +71,8 @@ function nodesReadBy(node: TileNode): readonly number[] {
 }
 
 /** Returns the operands that some nodes are computed from, without duplicates. */
-function operandsBefore(body: TiledBody, wanted: Iterable<number>): readonly number[] {
-  const read = nodesBefore(body, wanted).flatMap((index) => {
+function operandsBefore(body: TiledBody, indices: Iterable<number>): readonly number[] {
+  const read = nodesBefore(body, indices).flatMap((index) => {
     const node = body.nodes[index]!;
     if (node.kind === 'product') return [node.left, node.right];
     if (node.kind !== 'pointwise') return [];

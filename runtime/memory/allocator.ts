@@ -110,19 +110,19 @@ export class BestFitAllocator implements Allocator {
   closeRegion(ptr: number): void {
     const block = this.#used.get(ptr);
     if (!block || block.kept) throw new InvariantError(`no region at address ${ptr}`);
-    this.#giveBack(block);
+    this.#recycle(block);
   }
 
-  #use(wanted: number): Block {
-    if (wanted <= mostKept) {
-      const kept = this.#kept[wanted / alignment]!.pop();
+  #use(size: number): Block {
+    if (size <= mostKept) {
+      const kept = this.#kept[size / alignment]!.pop();
       if (kept) {
         kept.kept = false;
         return kept;
       }
     }
-    const block = this.#take(wanted) ?? this.#takeAfterJoining(wanted) ?? this.#grow(wanted);
-    if (block.bytes > wanted) this.#split(block, wanted);
+    const block = this.#take(size) ?? this.#takeAfterJoining(size) ?? this.#grow(size);
+    if (block.bytes > size) this.#split(block, size);
     block.free = false;
     this.#used.set(block.ptr, block);
     return block;
@@ -138,7 +138,7 @@ export class BestFitAllocator implements Allocator {
       throw new InvariantError(`free of ${bytes} bytes of a ${block.bytes} block`);
     }
     this.counter.free(ptr, block.bytes);
-    this.#giveBack(block);
+    this.#recycle(block);
   }
 
   freeMemory(): FreeMemory {
@@ -155,7 +155,7 @@ export class BestFitAllocator implements Allocator {
     return { free, largest };
   }
 
-  #giveBack(block: Block): void {
+  #recycle(block: Block): void {
     if (block.bytes <= mostKept) {
       block.kept = true;
       this.#kept[block.bytes / alignment]!.push(block);
@@ -171,7 +171,7 @@ export class BestFitAllocator implements Allocator {
   }
 
   /** Joins kept blocks, which may make room for a larger one. */
-  #takeAfterJoining(wanted: number): Block | undefined {
+  #takeAfterJoining(size: number): Block | undefined {
     for (const list of this.#kept) {
       for (const block of list) {
         block.kept = false;
@@ -179,18 +179,18 @@ export class BestFitAllocator implements Allocator {
       }
       list.length = 0;
     }
-    return this.#take(wanted);
+    return this.#take(size);
   }
 
-  #take(wanted: number): Block | undefined {
-    const index = this.#position(wanted, -1);
+  #take(size: number): Block | undefined {
+    const index = this.#position(size, -1);
     if (index === this.#free.length) return undefined;
     return this.#free.splice(index, 1)[0];
   }
 
-  #grow(wanted: number): Block {
+  #grow(size: number): Block {
     const last = this.#last;
-    const chunk = this.#source.grow(wanted);
+    const chunk = this.#source.grow(size);
     this.counter.reserve(chunk.bytes);
     noteGrowth(this.counter);
     const block: Block = {
@@ -210,10 +210,10 @@ export class BestFitAllocator implements Allocator {
     return block;
   }
 
-  #split(block: Block, wanted: number): void {
+  #split(block: Block, size: number): void {
     const rest: Block = {
-      ptr: block.ptr + wanted,
-      bytes: block.bytes - wanted,
+      ptr: block.ptr + size,
+      bytes: block.bytes - size,
       free: true,
       kept: false,
       before: block,
@@ -222,7 +222,7 @@ export class BestFitAllocator implements Allocator {
     if (rest.after) rest.after.before = rest;
     if (this.#last === block) this.#last = rest;
     block.after = rest;
-    block.bytes = wanted;
+    block.bytes = size;
     this.#insert(rest);
   }
 

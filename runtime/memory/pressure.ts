@@ -13,7 +13,7 @@ const MiB = 2 ** 20;
 const [leastGrowth, mostGrowth] = [256 * MiB, 512 * MiB];
 
 /** The maximum number of macrotasks to wait for finalizers. */
-const mostTurns = 3;
+const mostMacrotasks = 3;
 
 /** The allocated bytes at which each device's next collection is due. */
 const dueAt = new WeakMap<MemoryCounter, number>();
@@ -28,8 +28,8 @@ export async function collectUnderPressure(counter: MemoryCounter): Promise<void
   if (!isUnderPressure(counter)) return;
   const before = counter.allocated;
   // Finalizers run in a macrotask that the collection queues, not necessarily the next one.
-  const turns = collectGarbage() ? mostTurns : 1;
-  for (let i = 0; i < turns && counter.allocated >= before; i++) await macrotask();
+  const macrotasks = collectGarbage() ? mostMacrotasks : 1;
+  for (let i = 0; i < macrotasks && counter.allocated >= before; i++) await macrotask();
   const growth = Math.min(mostGrowth, Math.max(leastGrowth, counter.allocated));
   dueAt.set(counter, counter.allocated + growth);
 }
@@ -40,32 +40,32 @@ interface MacrotaskStart {
   readonly blocks: number;
 }
 
-const turns = new WeakMap<MemoryCounter, MacrotaskStart>();
-let isTold = false;
+const starts = new WeakMap<MemoryCounter, MacrotaskStart>();
+let isReported = false;
 
 /** Growth within one macrotask that indicates a loop of steps rather than a large model. */
 const [manyBytes, manyBlocks] = [768 * MiB, 1000];
 
 /** Called when a device reserves more memory, which is rare and only happens while the program grows. */
 export function noteGrowth(counter: MemoryCounter): void {
-  if (isTold) return;
+  if (isReported) return;
   const { allocated, allocations, frees } = counter;
   const blocks = allocations - frees;
-  const turn = turns.get(counter);
-  if (!turn) {
+  const start = starts.get(counter);
+  if (!start) {
     try {
-      const timer: unknown = setTimeout(() => turns.delete(counter), 0);
+      const timer: unknown = setTimeout(() => starts.delete(counter), 0);
       // The timer must not keep the process alive.
       if (typeof timer === 'object') (timer as { unref?(): void }).unref?.();
-      turns.set(counter, { allocated, blocks });
+      starts.set(counter, { allocated, blocks });
     } catch {
       // Cloudflare's workers have no timers while they start, when nothing trains.
     }
     return;
   }
-  const bytes = allocated - turn.allocated;
-  if (bytes < manyBytes || blocks - turn.blocks < manyBlocks) return;
-  isTold = true;
+  const bytes = allocated - start.allocated;
+  if (bytes < manyBytes || blocks - start.blocks < manyBlocks) return;
+  isReported = true;
   const at = userPosition();
   console.warn(
     `tostatic: ${Math.round(bytes / MiB)} MiB of tensors were made without a wait${at ? ` (${formatPosition(at)})` : ''}; ` +

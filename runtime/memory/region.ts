@@ -41,15 +41,15 @@ export class Region {
   free(ptr: number, bytes: number): void {
     this.#allocator.counter.free(ptr, bytes);
     this.#live--;
-    this.#giveBack();
+    this.#closeIfUnused();
   }
 
   close(): void {
     this.#isOpen = false;
-    this.#giveBack();
+    this.#closeIfUnused();
   }
 
-  #giveBack(): void {
+  #closeIfUnused(): void {
     if (!this.#isOpen && this.#live === 0) this.#allocator.closeRegion(this.ptr);
   }
 }

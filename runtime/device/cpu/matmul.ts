@@ -146,8 +146,8 @@ class RowProducts extends Parts {
     this.#k = k;
     this.#xStep = xStep;
     this.#b = b;
-    const wanted = Math.ceil(least.nanoseconds / 2 / Math.max(1, k * perRowTerm));
-    const columns = Math.max(least.side, wanted);
+    const enough = Math.ceil(least.nanoseconds / 2 / Math.max(1, k * perRowTerm));
+    const columns = Math.max(least.side, enough);
     this.#width = Math.ceil(columns / 8) * 8;
   }
 

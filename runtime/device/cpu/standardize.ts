@@ -63,9 +63,9 @@ function groupPlan({ outer, groups, length, run }: Groups, weights: number, part
 
 export const standardize: KernelFactory = (inputs, outputs, attrs) => {
   const [x, weight] = inputs;
-  const own = groupsOf(attrs);
+  const groups = groupsOf(attrs);
   const weights = weight ? sizeOf(weight.shape) : 0;
-  if (!hasSimd || x!.dtype !== 'float32' || !fits(own, weights)) {
+  if (!hasSimd || x!.dtype !== 'float32' || !fits(groups, weights)) {
     return scalar.standardize(inputs, outputs, attrs);
   }
   expectContiguous(...inputs, outputs[0]!);
@@ -74,7 +74,7 @@ export const standardize: KernelFactory = (inputs, outputs, attrs) => {
     readonly eps: number;
     readonly centered: boolean;
   };
-  const { ranges, sizes } = groupPlan(own, weights, new Parts(standardizeGroups, 16));
+  const { ranges, sizes } = groupPlan(groups, weights, new Parts(standardizeGroups, 16));
   return ([source, w, b], [target, stats]) => {
     const addresses = [source!, target!, stats!].map((one) => addressOf(one, 'float32'));
     const affine = [w, b].map((one) => (one ? addressOf(one, 'float32') : 0));
@@ -85,14 +85,14 @@ export const standardize: KernelFactory = (inputs, outputs, attrs) => {
 
 export const standardizeByStats: KernelFactory = (inputs, outputs, attrs) => {
   const [x, , weight] = inputs;
-  const own = groupsOf(attrs);
+  const groups = groupsOf(attrs);
   const weights = weight ? sizeOf(weight.shape) : 0;
-  if (!hasSimd || x!.dtype !== 'float32' || !fits(own, weights)) {
+  if (!hasSimd || x!.dtype !== 'float32' || !fits(groups, weights)) {
     return scalar.standardizeByStats(inputs, outputs, attrs);
   }
   expectContiguous(...inputs, outputs[0]!);
   const { standardizeGroupsByStats } = standardizeKernels();
-  const { ranges, sizes } = groupPlan(own, weights, new Parts(standardizeGroupsByStats, 16));
+  const { ranges, sizes } = groupPlan(groups, weights, new Parts(standardizeGroupsByStats, 16));
   return ([source, stats, w, b], [target]) => {
     const addresses = [source!, target!, stats!].map((one) => addressOf(one, 'float32'));
     const affine = [w, b].map((one) => (one ? addressOf(one, 'float32') : 0));
@@ -103,15 +103,15 @@ export const standardizeByStats: KernelFactory = (inputs, outputs, attrs) => {
 
 export const standardizeGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, , , weight] = inputs;
-  const own = groupsOf(attrs);
+  const groups = groupsOf(attrs);
   const weights = weight ? sizeOf(weight.shape) : 0;
-  if (!hasSimd || dy!.dtype !== 'float32' || !fits(own, weights)) {
+  if (!hasSimd || dy!.dtype !== 'float32' || !fits(groups, weights)) {
     return scalar.standardizeGrad(inputs, outputs, attrs);
   }
   expectContiguous(...inputs, outputs[0]!);
   const { standardizeGradGroups } = standardizeKernels();
   const centered = attrs.centered as boolean;
-  const { ranges, sizes } = groupPlan(own, weights, new Parts(standardizeGradGroups, 15));
+  const { ranges, sizes } = groupPlan(groups, weights, new Parts(standardizeGradGroups, 15));
   return ([grad, source, stats, w], [target]) => {
     const operands = [grad!, source!, target!, stats!];
     const addresses = operands.map((one) => addressOf(one, 'float32'));

@@ -14,7 +14,7 @@ const leastPart = 20_000;
 /** Nanoseconds to prepare the planes of one image and group, which dominate small depthwise ops. */
 export const perPlane = 40;
 /** The desired number of parts of a convolution: enough for threads to finish at about the same time. */
-const wantedParts = 16;
+const mostParts = 16;
 /** The minimum number of weight rows per part, because patches are packed for each. */
 const leastRows = 64;
 /** The minimum number of weight rows per part if there are fewer patches than weights. */
@@ -127,7 +127,7 @@ export function convolution(
 /** Returns the number of groups in a part: one, unless groups take too little time. */
 export function groupsOfPart(groups: number, work: number): number {
   if (groups === 1 || work >= groups * leastPart) return 1;
-  const parts = Math.max(2, Math.min(wantedParts, Math.floor(work / leastGroups)));
+  const parts = Math.max(2, Math.min(mostParts, Math.floor(work / leastGroups)));
   return Math.ceil(groups / parts);
 }
 
@@ -153,10 +153,10 @@ function partSize(
   const images = Math.max(1, Math.min(Math.ceil(batch / 2), Math.ceil(leastPart / perImage)));
   const whole = { groups: together, images: together > 1 || ofRows ? batch : images, rows };
   const parts = groups * blocks * Math.ceil(batch / whole.images);
-  const wanted = ofRows ? Math.floor((batch * perImage) / leastPart) : wantedParts;
+  const enough = ofRows ? Math.floor((batch * perImage) / leastPart) : mostParts;
   const least = ofRows ? leastRowsAlone : leastRows;
-  if (together > 1 || parts >= wanted || rows < 2 * least) return whole;
-  const most = Math.ceil((rows * parts) / Math.min(wantedParts, wanted) / 4) * 4;
+  if (together > 1 || parts >= enough || rows < 2 * least) return whole;
+  const most = Math.ceil((rows * parts) / Math.min(mostParts, enough) / 4) * 4;
   return { ...whole, rows: Math.max(least, most) };
 }
 

@@ -157,9 +157,9 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
 
 /** Returns the number of parts of the output channels, so that threads finish at about the same time. */
 function outputParts(parts: number, outChannels: number, work: number): number {
-  const wanted = Math.ceil(fewParts / parts);
+  const enough = Math.ceil(fewParts / parts);
   const most = Math.min(outChannels / leastChannels, work / parts / leastPart);
-  return Math.max(1, Math.min(wanted, Math.floor(most)));
+  return Math.max(1, Math.min(enough, Math.floor(most)));
 }
 
 /** Returns at most `atOnce`, reduced so that a small number of parts is shared evenly by two or four threads. */
@@ -182,11 +182,11 @@ function rowRanges(
     return [{ first: 0, rows: count, channel: 0, channels: inChannels }];
   }
   const perRow = batch * outChannels * outSize[0] * outSize[1] * perTerm;
-  const wanted = Math.max(1, Math.ceil(Math.max(least, leastPart / perRow) / taps));
+  const enough = Math.max(1, Math.ceil(Math.max(least, leastPart / perRow) / taps));
   const channels = Math.min(
     most,
     Math.max(1, Math.floor(blockN / taps)),
-    evenly(inChannels, wanted),
+    evenly(inChannels, enough),
   );
   const ranges: RowRange[] = [];
   for (let channel = 0; channel < inChannels; channel += channels) {

@@ -126,12 +126,12 @@ export function blockCount(
   { rows, least, slots, longestRow }: Pick<StagedBody, 'rows' | 'least' | 'slots' | 'longestRow'>,
   isShared: boolean,
 ): number {
-  const wanted = Math.floor((isShared ? sharedBlockBytes : blockBytes) / longestRow);
+  const fitting = Math.floor((isShared ? sharedBlockBytes : blockBytes) / longestRow);
   const perRow = slots.reduce((sum, bytes) => sum + bytes, 0);
   const aligned = innerBytes - slots.length * slotAlignment;
   // A block's height is below twice the requested size.
   const most = perRow > 0 ? Math.floor(aligned / perRow / 2) : rows;
-  const size = Math.max(1, least, Math.min(wanted, most));
+  const size = Math.max(1, least, Math.min(fitting, most));
   return Math.max(1, Math.floor(rows / size));
 }
 

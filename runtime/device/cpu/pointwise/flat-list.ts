@@ -20,7 +20,7 @@ import {
 } from './call-arguments.ts';
 
 /** The approximate number of parts of a list: enough for threads to finish together, few enough to be bound quickly. */
-const wantedParts = 128;
+const targetParts = 128;
 
 /** A kernel over one loop of dense operands: those of its launch, inputs before outputs. */
 export interface Flat {
@@ -51,7 +51,7 @@ export function bindFlatList(
   const attrWords = attrWordsOf(kernel, attrs);
   const work = items.reduce((sum, { size }) => sum + size * kernel.nanoseconds, 0);
   const size = items.reduce((sum, item) => sum + item.size, 0);
-  const leastLength = Math.ceil(size / wantedParts / 16) * 16;
+  const leastLength = Math.ceil(size / targetParts / 16) * 16;
   const steps = kinds.map(() => [1]);
   const most = Math.min(mostParts, Math.floor(partArgumentsBytes / (count * 12)));
   const elementBytes = kinds.map((dtype) => dtypes[dtype].bytes);

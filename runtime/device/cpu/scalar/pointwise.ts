@@ -126,14 +126,14 @@ class ClosureBuilder {
     return this.#arithmetics.get(expr)!;
   }
 
-  /** `wanted` converts: f32 rounds, i32 truncates. */
-  build(expr: Expr, wanted: Arithmetic): Evaluate {
+  /** `target` converts: f32 rounds, i32 truncates. */
+  build(expr: Expr, target: Arithmetic): Evaluate {
     const own = this.arithmetic(expr);
     const computed =
-      own === 'literal' ? wanted : own === 'fraction' ? (wanted === 'f64' ? 'f64' : 'f32') : own;
+      own === 'literal' ? target : own === 'fraction' ? (target === 'f64' ? 'f64' : 'f32') : own;
     const evaluate = this.#node(expr, computed);
-    if (computed === wanted || wanted === 'literal' || wanted === 'f64') return evaluate;
-    return wanted === 'f32' ? () => fround(evaluate()) : () => toInt32(evaluate());
+    if (computed === target || target === 'literal' || target === 'f64') return evaluate;
+    return target === 'f32' ? () => fround(evaluate()) : () => toInt32(evaluate());
   }
 
   #node(expr: Expr, computed: Arithmetic): Evaluate {

@@ -25,9 +25,9 @@ export function checkedThreads(given: unknown, what: string): number {
 
 /** Returns the number in TOSTATIC_THREADS, or else one thread per core; 1 if threads can't share memory. */
 export function defaultThreads(): number {
-  const wanted = globalThis.process?.env?.TOSTATIC_THREADS;
-  const count = wanted
-    ? checkedThreads(wanted, 'TOSTATIC_THREADS')
+  const setting = globalThis.process?.env?.TOSTATIC_THREADS;
+  const count = setting
+    ? checkedThreads(setting, 'TOSTATIC_THREADS')
     : Math.min(cores(), mostByDefault);
   return canShare ? count : 1;
 }

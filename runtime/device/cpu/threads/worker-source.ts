@@ -47,17 +47,17 @@ const compute = ({ control, memory, thread, base }) => {
   };
   Atomics.store(words, ${words.begun} + thread, 1);
   let idleFrom = 0;
-  let turns = 0;
+  let spins = 0;
   for (;;) {
-    const wanted = Atomics.load(words, ${words.threads});
-    if (thread >= wanted) {
-      Atomics.wait(words, ${words.threads}, wanted);
+    const count = Atomics.load(words, ${words.threads});
+    if (thread >= count) {
+      Atomics.wait(words, ${words.threads}, count);
       continue;
     }
     const claim = Atomics.load(words, ${words.claim});
     const part = claim & ${partMask};
     if (part < Atomics.load(words, ${words.parts}) && part !== ${closed}) {
-      turns = 0;
+      spins = 0;
       if (Atomics.compareExchange(words, ${words.claim}, claim, claim + 1) !== claim) continue;
       try {
         run(part);
@@ -71,9 +71,9 @@ const compute = ({ control, memory, thread, base }) => {
       }
       continue;
     }
-    if (turns++ === 0) idleFrom = performance.now();
-    if (turns % 64 !== 0 || performance.now() - idleFrom < ${spinMs}) continue;
-    turns = 0;
+    if (spins++ === 0) idleFrom = performance.now();
+    if (spins % 64 !== 0 || performance.now() - idleFrom < ${spinMs}) continue;
+    spins = 0;
     Atomics.add(words, ${words.parked}, 1);
     Atomics.wait(words, ${words.claim}, claim);
     Atomics.sub(words, ${words.parked}, 1);

@@ -75,14 +75,14 @@ function intReducer([fold, bound]: readonly [FoldOp, number]): Reducer {
   const identity = Math.max(-(2 ** 31), Math.min(bound, 2 ** 31 - 1));
   const isExtreme = fold === 'max' || fold === 'min';
   const vector = (a: Code, b: Code) => op(isExtreme ? `i32x4.${fold}_s` : `i32x4.${fold}`, a, b);
-  const isWanted = fold === 'max' ? 'i32.gt_s' : 'i32.lt_s';
+  const comparison = fold === 'max' ? 'i32.gt_s' : 'i32.lt_s';
   return {
     type: 'i32',
     bytes: 4,
     lanes: 4,
     vector,
     scalar: (a, b) =>
-      isExtreme ? op('select', a, b, op(isWanted, a, b)) : op(`i32.${fold}`, a, b),
+      isExtreme ? op('select', a, b, op(comparison, a, b)) : op(`i32.${fold}`, a, b),
     identity: i32(identity),
     identities: i32x4(identity),
     load: (address) => load('i32.load', address),

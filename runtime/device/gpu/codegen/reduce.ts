@@ -141,7 +141,7 @@ export const sumTo: NamedPlan = ([x, like], [out]) => {
 };
 
 /** Returns the index of the first largest or smallest element; NaN counts as both. */
-function placePlan(sign: '>' | '<'): NamedPlan {
+function extremeIndexPlan(sign: '>' | '<'): NamedPlan {
   const worse = sign === '>' ? '<=' : '>=';
   return ([x], [out], attrs) => {
     const dim = attrs.dim as number;
@@ -164,8 +164,8 @@ function placePlan(sign: '>' | '<'): NamedPlan {
   };
 }
 
-export const argmax = placePlan('>');
-export const argmin = placePlan('<');
+export const argmax = extremeIndexPlan('>');
+export const argmin = extremeIndexPlan('<');
 
 /** Sums many values of one row, given by source text. */
 export function sumOfLoop(w: StageWriter, count: number, value: (k: string) => string): string {

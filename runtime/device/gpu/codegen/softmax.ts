@@ -114,7 +114,7 @@ function twoStages(
     'row',
   );
   const numbers = op.row(first, rowReader(first, inputs, bases), length);
-  const wanted = numbers.length === 1 ? numbers[0]! : `(which<0.5?${numbers[0]}:${numbers[1]})`;
+  const result = numbers.length === 1 ? numbers[0]! : `(which<0.5?${numbers[0]}:${numbers[1]})`;
   const second = new StageWriter();
   second.line(...divisionCode(thread, length, 'row', 'place'));
   const folded = second.array(scratch(0));
@@ -127,7 +127,7 @@ function twoStages(
   return {
     scratch: [rows * op.numbers],
     stages: [
-      first.intoScratch(scratch(0), rows * op.numbers, wanted),
+      first.intoScratch(scratch(0), rows * op.numbers, result),
       second.into(output(0), out, op.element(second, own, row)),
     ],
   };

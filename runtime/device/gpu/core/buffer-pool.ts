@@ -114,17 +114,17 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
 
   alloc(bytes: number): number {
     if (bytes === 0) return 0;
-    const wanted = alignedBytes(bytes);
-    const buffer = this.#take(wanted) ?? this.#create(wanted);
+    const size = alignedBytes(bytes);
+    const buffer = this.#take(size) ?? this.#create(size);
     buffer.used = bytes;
     this.#used.set(buffer.ptr, buffer);
-    this.counter.alloc(buffer.ptr, wanted);
+    this.counter.alloc(buffer.ptr, size);
     return buffer.ptr;
   }
 
   #openRegion(bytes: number): Region {
-    const wanted = alignedBytes(bytes);
-    const whole = this.#take(wanted) ?? this.#create(wanted);
+    const size = alignedBytes(bytes);
+    const whole = this.#take(size) ?? this.#create(size);
     let parts = this.#parts.get(whole);
     if (!parts) {
       parts = new BufferParts(whole);

@@ -196,16 +196,16 @@ export class GpuJsBackend {
 }
 
 /** Limits that our kernels need and gpu.js doesn't request. */
-const wantedLimits = ['maxStorageBuffersPerShaderStage'] as const;
-const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
+const raisedLimits = ['maxStorageBuffersPerShaderStage'] as const;
+const usedFeatures: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
 
 /**
  * Makes the adapter create devices with the adapter's limits and features in addition to those that gpu.js requests.
  */
 function askForMore(adapter: GPUAdapter): void {
   const request = adapter.requestDevice.bind(adapter);
-  const own = Object.fromEntries(wantedLimits.map((name) => [name, adapter.limits[name]]));
-  const features = wantedFeatures.filter((name) => adapter.features.has(name));
+  const own = Object.fromEntries(raisedLimits.map((name) => [name, adapter.limits[name]]));
+  const features = usedFeatures.filter((name) => adapter.features.has(name));
   const value = (given: GPUDeviceDescriptor = {}) =>
     request({
       ...given,

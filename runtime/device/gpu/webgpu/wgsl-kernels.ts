@@ -37,7 +37,7 @@ import {
   standardizePlan,
   standardizeWeightGradPlan,
 } from '../wgsl/norm-kernels.ts';
-import { cumprodGradPlan, extremePlacePlan, scanPlan } from '../wgsl/order/line-kernels.ts';
+import { cumprodGradPlan, extremeIndexPlan, scanPlan } from '../wgsl/order/line-kernels.ts';
 import { sortPlan } from '../wgsl/order/sort-kernel.ts';
 import { fusedBody, singleBody } from '../wgsl/pointwise-bodies.ts';
 import { pointwiseStage } from '../wgsl/pointwise-kernel.ts';
@@ -125,8 +125,8 @@ const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelName, Wgsl
   ['indexGrad', { why: sorted, plan: indexGradPlan }],
   ['indexPut', { why: sorted, plan: indexUpdatePlan('replace') }],
   ['indexAdd', { why: sorted, plan: indexUpdatePlan('add') }],
-  ['argmax', { why: shared, plan: extremePlacePlan(true) }],
-  ['argmin', { why: shared, plan: extremePlacePlan(false) }],
+  ['argmax', { why: shared, plan: extremeIndexPlan(true) }],
+  ['argmin', { why: shared, plan: extremeIndexPlan(false) }],
   ['cumsum', { why: shared, plan: scanPlan('+') }],
   ['cumprod', { why: shared, plan: scanPlan('*') }],
   ['cumprodGrad', { why: sizes, plan: cumprodGradPlan }],

@@ -90,13 +90,13 @@ class ExprWriter {
   }
 
   /** Returns the form that the node is computed in. */
-  #ownForm(node: Expr, wanted: Form): Form {
+  #ownForm(node: Expr, target: Form): Form {
     if (node.kind === 'compare') return 'bool';
     const own = this.#arithmetics.get(node)!;
     invariant(own !== 'f64', 'the GPU computes in float32');
     if (own === 'fraction') return 'f32';
     if (own !== 'literal') return own;
-    return wanted === 'bool' ? 'f32' : wanted;
+    return target === 'bool' ? 'f32' : target;
   }
 
   #code(node: Exclude<Expr, { kind: 'input' }>, form: Form): string {

@@ -67,9 +67,9 @@ export interface Sharing {
  */
 export function sharingOf({ count, outputs }: FoldSizes, isAlong: boolean): Sharing {
   const elements = Math.min(count, partLength);
-  const wanted = Math.max(busyThreads / Math.max(1, outputs), isAlong && elements >= 1024 ? 64 : 1);
+  const enough = Math.max(busyThreads / Math.max(1, outputs), isAlong && elements >= 1024 ? 64 : 1);
   const most = isAlong ? mostThreads : mostThreads / 8;
-  const slices = powerOfTwo(Math.min(most, wanted, elements / 8));
+  const slices = powerOfTwo(Math.min(most, enough, elements / 8));
   const threads = isAlong ? slices : Math.min(mostThreads, slices * 32);
   return { slices, threads: Math.max(workgroupThreads, threads) };
 }

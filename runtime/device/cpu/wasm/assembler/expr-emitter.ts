@@ -106,22 +106,22 @@ export class ExprEmitter {
   }
 
   #convert(expr: Expr, form: Form): Code {
-    const own = this.#ownForm(expr, form);
-    if (own === form) return this.#node(expr, own);
-    const value = get(this.emit(expr, own));
-    if (form === 'mask') return this.#isNotZero(value, own);
+    const ownForm = this.#ownForm(expr, form);
+    if (ownForm === form) return this.#node(expr, ownForm);
+    const value = get(this.emit(expr, ownForm));
+    if (form === 'mask') return this.#isNotZero(value, ownForm);
     // A mask becomes 0 or 1.
-    const int = own === 'mask' ? op('v128.and', value, this.#f.constant(i32x4(1))) : value;
+    const int = ownForm === 'mask' ? op('v128.and', value, this.#f.constant(i32x4(1))) : value;
     switch (form) {
       case 'i32':
-        if (own === 'f64') return op('i32x4.trunc_sat_f64x2_s_zero', value);
-        return own === 'f32' ? op('i32x4.trunc_sat_f32x4_s', value) : int;
+        if (ownForm === 'f64') return op('i32x4.trunc_sat_f64x2_s_zero', value);
+        return ownForm === 'f32' ? op('i32x4.trunc_sat_f32x4_s', value) : int;
       case 'f32':
-        return own === 'f64'
+        return ownForm === 'f64'
           ? op('f32x4.demote_f64x2_zero', value)
           : op('f32x4.convert_i32x4_s', int);
       case 'f64':
-        return own === 'f32'
+        return ownForm === 'f32'
           ? op('f64x2.promote_low_f32x4', value)
           : op('f64x2.convert_low_i32x4_s', int);
     }
@@ -136,12 +136,12 @@ export class ExprEmitter {
   }
 
   /** Returns the form that the node is computed in. */
-  #ownForm(expr: Expr, wanted: Form): Form {
+  #ownForm(expr: Expr, target: Form): Form {
     if (expr.kind === 'compare') return 'mask';
-    const own = this.#arithmetics.get(expr)!;
-    if (own === 'fraction') return wanted === 'f64' ? 'f64' : 'f32';
-    if (own !== 'literal') return own;
-    return wanted === 'mask' ? 'f32' : wanted;
+    const arithmetic = this.#arithmetics.get(expr)!;
+    if (arithmetic === 'fraction') return target === 'f64' ? 'f64' : 'f32';
+    if (arithmetic !== 'literal') return arithmetic;
+    return target === 'mask' ? 'f32' : target;
   }
 
   #node(expr: Expr, form: Form): Code {

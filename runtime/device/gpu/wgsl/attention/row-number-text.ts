@@ -87,27 +87,27 @@ function byThreads(t: TileText): RowFoldText {
 /** For one partial result per column of a tile, or of two tiles. */
 function byColumns(t: TileText, tiles: number): RowFoldText {
   const { w, perThread } = t;
-  const turns = upTo(tiles);
-  const name = (turn: number, r: number, c: number) => `x${turn}_${r}_${c}`;
+  const tileNumbers = upTo(tiles);
+  const name = (tile: number, r: number, c: number) => `x${tile}_${r}_${c}`;
   const each = (body: (r: number, c: number) => string) =>
     upTo(columnsPerThread).flatMap((c) => upTo(perThread).map((r) => body(r, c)));
-  const addTo = (turn: number) =>
-    each((r, c) => step(name(turn, r, c), cell(rowInTile(r), columnInTile(c))));
+  const addTo = (tile: number) =>
+    each((r, c) => step(name(tile, r, c), cell(rowInTile(r), columnInTile(c))));
   return {
     start: () => {
-      for (const turn of turns) {
-        w.line(...each((r, c) => `var ${name(turn, r, c)} = neutral(step);`));
+      for (const tile of tileNumbers) {
+        w.line(...each((r, c) => `var ${name(tile, r, c)} = neutral(step);`));
       }
     },
     add: () => {
-      for (const turn of turns) {
-        w.line(`if ((column0 / ${tileColumns}u) % ${tiles}u == ${turn}u) {`, ...addTo(turn), '}');
+      for (const tile of tileNumbers) {
+        w.line(`if ((column0 / ${tileColumns}u) % ${tiles}u == ${tile}u) {`, ...addTo(tile), '}');
       }
     },
     finish: () => {
-      for (const turn of turns) {
+      for (const tile of tileNumbers) {
         for (const c of upTo(columnsPerThread)) {
-          foldPartials(t, (r) => name(turn, r, c), turn === 0 && c === 0);
+          foldPartials(t, (r) => name(tile, r, c), tile === 0 && c === 0);
         }
       }
     },

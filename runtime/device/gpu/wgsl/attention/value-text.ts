@@ -61,7 +61,7 @@ export type TileStep =
   | { readonly kind: 'result'; readonly index: number; readonly node: number };
 
 /** Returns the nodes whose elements a step's value is computed from. */
-function wantedBy(step: TileStep, { nodes }: TiledBody): readonly number[] {
+function nodesReadBy(step: TileStep, { nodes }: TiledBody): readonly number[] {
   if (step.kind === 'result') return [step.node];
   const row = nodes[step.number.node]!;
   invariant(row.kind === 'row', 'numbers of rows belong to an op along rows');
@@ -70,7 +70,7 @@ function wantedBy(step: TileStep, { nodes }: TiledBody): readonly number[] {
 
 /** Returns the products among the nodes that a step's value is computed from. */
 export function productsOf(step: TileStep, body: TiledBody): readonly number[] {
-  return nodesBefore(body, wantedBy(step, body)).filter(
+  return nodesBefore(body, nodesReadBy(step, body)).filter(
     (index) => body.nodes[index]!.kind === 'product',
   );
 }
@@ -97,11 +97,11 @@ export function valueFunction(
   w.function(`value(${parameters.join(', ')}) -> f32`, () => {
     const texts = new Map<number, string>();
     steps.forEach((step, number) => {
-      const wanted = wantedBy(step, body);
-      for (const index of nodesBefore(body, wanted)) {
+      const read = nodesReadBy(step, body);
+      for (const index of nodesBefore(body, read)) {
         if (!texts.has(index)) texts.set(index, nodeText(w, values, index, texts));
       }
-      const own = wanted.map((index) => texts.get(index)!);
+      const own = read.map((index) => texts.get(index)!);
       const text = step.kind === 'result' ? own[0]! : contribution(step.number, own, body);
       w.line(
         number < steps.length - 1

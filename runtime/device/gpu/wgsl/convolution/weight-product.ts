@@ -61,8 +61,8 @@ export function weightProductPlan(
   const tile = withRoom(tileFor(rows, pixels, columns, groups * Math.ceil(pixels / leastPart)));
   if (!tile) return null;
   const tiles = tilesOf(tile, rows, columns) * groups;
-  const wanted = Math.min(mostParts, pixels / leastPart, busyGroups / tiles);
-  const partLength = Math.ceil(pixels / Math.max(1, Math.floor(wanted)) / tile.depth) * tile.depth;
+  const enough = Math.min(mostParts, pixels / leastPart, busyGroups / tiles);
+  const partLength = Math.ceil(pixels / Math.max(1, Math.floor(enough)) / tile.depth) * tile.depth;
   const parts = Math.ceil(pixels / partLength);
   const sizes = { rows, columns, pixels, parts, partLength };
   const stage = productStage({ dy: dy!, x: x!, dw: dw!, attrs, tile, ...sizes });

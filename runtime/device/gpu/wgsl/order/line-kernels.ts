@@ -11,7 +11,7 @@ import { lineStage } from './line-stage.ts';
 import { orderKeyText } from './sort-kernel.ts';
 
 /** (x) → the index along `dim` of the largest or smallest element: the first of equal ones; NaN wins. */
-export function extremePlacePlan(isLargest: boolean) {
+export function extremeIndexPlan(isLargest: boolean) {
   return ([x]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan => {
     const type = elementTypeOf(x!.dtype);
     const isFloat = valueTypeOf(type) === 'f32';
