@@ -9,7 +9,14 @@ import type {
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { BinaryOperator, Reg } from '../vm/bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
-import { emitGet, emitSet, lowerObject, memberKey, type Place, superPlace } from './members.ts';
+import {
+  emitGet,
+  emitSet,
+  lowerObject,
+  memberKey,
+  type PropertyReference,
+  superReference,
+} from './members.ts';
 import { isParenthesized, spanOf } from './syntax/nodes.ts';
 import { writesOnce } from './syntax/writes-once.ts';
 
@@ -57,9 +64,9 @@ function plainAssignment(l: Lowering, node: AssignmentExpression, dst: Reg | und
     return value;
   }
   if (left.type === 'MemberExpression') {
-    const place = lowerMemberTarget(l, left, node.end);
+    const reference = lowerMemberTarget(l, left, node.end);
     const value = l.expression(right, dst);
-    emitSet(l, node, place, value);
+    emitSet(l, node, reference, value);
     return value;
   }
   // A pattern: its value is evaluated first, and is also the value of the whole expression.
@@ -136,13 +143,13 @@ function lowerReference(
 ): Reference {
   if (target.type === 'Identifier') return variableReference(l, target, node);
   invariant(target.type === 'MemberExpression', 'only variables and properties are updated');
-  const place = lowerMemberTarget(l, target, node.end);
+  const property = lowerMemberTarget(l, target, node.end);
   return {
     get(dst = l.code.temp()) {
-      emitGet(l, target, dst, place);
+      emitGet(l, target, dst, property);
       return dst;
     },
-    set: (value) => emitSet(l, node, place, value),
+    set: (value) => emitSet(l, node, property, value),
     destination: () => undefined,
   };
 }
@@ -164,7 +171,11 @@ function variableReference(
 }
 
 /** Evaluates the parts of a property to write. They keep their values up to offset `until`. */
-export function lowerMemberTarget(l: Lowering, node: MemberExpression, until: number): Place {
-  if (node.object.type === 'Super') return superPlace(l, node, until);
+export function lowerMemberTarget(
+  l: Lowering,
+  node: MemberExpression,
+  until: number,
+): PropertyReference {
+  if (node.object.type === 'Super') return superReference(l, node, until);
   return { object: lowerObject(l, node, until), key: memberKey(l, node, until) };
 }

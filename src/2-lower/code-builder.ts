@@ -68,20 +68,20 @@ export class CodeBuilder {
 
   jump(target: Label, span: Span): void {
     const instruction: Instruction = { op: 'jump', target: unbound };
-    this.goesTo(target, instruction);
+    this.addJump(target, instruction);
     this.append(instruction, true, span);
   }
 
   jumpOn(op: ConditionalJump, test: Reg, target: Label, span: Span): void {
     const instruction = { op, test, target: unbound } satisfies Instruction;
-    this.goesTo(target, instruction);
+    this.addJump(target, instruction);
     this.append(instruction, false, span);
   }
 
   iteratorNext(dst: Reg, iterator: Reg, done: Label, span: Span): void {
     if (effects.iteratorNext.throws) this.mayThrow();
     const instruction: Instruction = { op: 'iteratorNext', dst, iterator, done: unbound };
-    this.goesTo(done, instruction);
+    this.addJump(done, instruction);
     this.append(instruction, false, span);
   }
 
@@ -89,7 +89,7 @@ export class CodeBuilder {
   yield(mode: InstructionOf<'yield'>['mode'], dst: Reg, src: Reg, returned: Label, span: Span) {
     this.mayThrow();
     const instruction: Instruction = { op: 'yield', dst, src, mode, target: unbound };
-    this.goesTo(returned, instruction);
+    this.addJump(returned, instruction);
     this.append(instruction, false, span);
   }
 
@@ -103,7 +103,7 @@ export class CodeBuilder {
     return dst;
   }
 
-  private goesTo(label: Label, instruction: Jump['instruction']): void {
+  private addJump(label: Label, instruction: Jump['instruction']): void {
     if (!this.reachable) return;
     label.used = true;
     this.jumps.push({ instruction, label });

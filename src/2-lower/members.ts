@@ -24,7 +24,7 @@ interface PrivateKey {
 }
 
 /** A property to read or write, whose parts have been evaluated. */
-export type Place =
+export type PropertyReference =
   | { readonly object: Reg; readonly key: Key | PrivateKey }
   /** `super.key`, which is looked up in `base` with `receiver` as `this`. */
   | { readonly base: Reg; readonly receiver: Reg; readonly key: Reg };
@@ -50,13 +50,13 @@ export function privateKey(l: Lowering, node: PrivateIdentifier): PrivateKey {
   return { privateName: node.name, register };
 }
 
-export function emitGet(l: Lowering, node: AnyNode, dst: Reg, place: Place): void {
+export function emitGet(l: Lowering, node: AnyNode, dst: Reg, reference: PropertyReference): void {
   const span = spanOf(node);
-  if (owns(place, 'base')) {
-    l.code.intrinsic('getSuperOf', [place.base, place.receiver, place.key], span, dst);
+  if (owns(reference, 'base')) {
+    l.code.intrinsic('getSuperOf', [reference.base, reference.receiver, reference.key], span, dst);
     return;
   }
-  const { object, key } = place;
+  const { object, key } = reference;
   if (owns(key, 'name')) l.code.emit({ op: 'getProp', dst, object, key: key.name }, span);
   else if (!owns(key, 'privateName')) {
     l.code.emit({ op: 'getElem', dst, object, key: key.register }, span);
@@ -65,15 +65,15 @@ export function emitGet(l: Lowering, node: AnyNode, dst: Reg, place: Place): voi
   } else l.code.emit({ op: 'getPrivate', dst, object, name: key.privateName }, span);
 }
 
-export function emitSet(l: Lowering, node: AnyNode, place: Place, src: Reg): void {
+export function emitSet(l: Lowering, node: AnyNode, reference: PropertyReference, src: Reg): void {
   const span = spanOf(node);
   const mark = l.code.mark();
-  if (owns(place, 'base')) {
-    l.code.intrinsic('setSuperOf', [place.base, place.receiver, place.key, src], span);
+  if (owns(reference, 'base')) {
+    l.code.intrinsic('setSuperOf', [reference.base, reference.receiver, reference.key, src], span);
     l.code.release(mark);
     return;
   }
-  const { object, key } = place;
+  const { object, key } = reference;
   if (owns(key, 'name')) l.code.emit({ op: 'setProp', object, key: key.name, src }, span);
   else if (!owns(key, 'privateName')) {
     l.code.emit({ op: 'setElem', object, key: key.register, src }, span);
@@ -95,7 +95,7 @@ export function lowerMember(l: Lowering, node: MemberExpression, dst = l.code.te
 export function lowerSuperMember(l: Lowering, node: MemberExpression, dst: Reg): void {
   const span = spanOf(node);
   if (l.variables.thisBinding(node.object)) {
-    emitGet(l, node, dst, superPlace(l, node, node.end));
+    emitGet(l, node, dst, superReference(l, node, node.end));
     return;
   }
   const key = memberKey(l, node, node.end);
@@ -120,7 +120,11 @@ export function lowerThis(l: Lowering, node: Node, dst?: Reg): Reg {
 }
 
 /** Evaluates the parts of `super[key]` in order: `this`, the key, then the object to look in. */
-export function superPlace(l: Lowering, node: MemberExpression, until: number): Place {
+export function superReference(
+  l: Lowering,
+  node: MemberExpression,
+  until: number,
+): PropertyReference {
   const span = spanOf(node);
   const receiver = lowerThis(l, node.object);
   const key = memberKey(l, node, until);
