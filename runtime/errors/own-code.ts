@@ -5,8 +5,8 @@
  */
 
 import { filePath } from './file-name.ts';
-import { originalPlace } from './original-place.ts';
-import { type CodePlace, placeInStackLine } from './stack-lines.ts';
+import { originalPosition } from './original-position.ts';
+import { type CodePosition, positionInStackLine } from './stack-lines.ts';
 
 /** Parts of the package: the runner of captured code and the tensor library. */
 export type OwnPart = 'runner' | 'runtime';
@@ -43,15 +43,15 @@ type Edge =
   | readonly [OwnPart, Error, EndFunction, EndFunction, ...EndFunction[]]
   | readonly [null, Error];
 
-/** Returns an error whose stack tells the function's position. */
+/** Returns an error whose stack contains the function's position. */
 type EndFunction = () => readonly [Error];
 
 /** The code between both ends of a published file, which may share its current file with other code. */
 interface CodeRange {
   readonly part: OwnPart;
-  readonly from: CodePlace;
+  readonly from: CodePosition;
   /** Undefined while the file is running. */
-  readonly to: CodePlace | undefined;
+  readonly to: CodePosition | undefined;
 }
 
 const edgesKey = Symbol.for('tostatic.code');
@@ -70,8 +70,8 @@ function publishedStretches(): readonly CodeRange[] {
   const found: CodeRange[] = [];
   const open: { readonly part: OwnPart; readonly at: Error }[] = []; // files may load others while they run
   const add = (part: OwnPart, first: Error, last: Error | undefined) => {
-    const from = placeOf(first);
-    if (from) found.push({ part, from, to: last && placeOf(last) });
+    const from = positionOf(first);
+    if (from) found.push({ part, from, to: last && positionOf(last) });
   };
   for (const edge of edges) {
     if (edge[0] === null) {
@@ -89,33 +89,33 @@ function publishedStretches(): readonly CodeRange[] {
 }
 
 /** Returns where an error was created. */
-function placeOf({ stack }: Error): CodePlace | undefined {
+function positionOf({ stack }: Error): CodePosition | undefined {
   const lines = typeof stack === 'string' ? stack.split('\n') : [];
-  const place = lines.flatMap((line) => placeInStackLine(line) ?? [])[0];
-  return place && { ...place, file: filePath(place.file) }; // source maps name files by paths
+  const position = lines.flatMap((line) => positionInStackLine(line) ?? [])[0];
+  return position && { ...position, file: filePath(position.file) }; // source maps name files by paths
 }
 
 /** Returns the part of the package that the code at a position belongs to. */
-export function ownPartAt(place: CodePlace): OwnPart | null {
-  const file = filePath(place.file);
+export function ownPartAt(position: CodePosition): OwnPart | null {
+  const file = filePath(position.file);
   for (const { part, from, to } of publishedStretches()) {
-    if (from.file !== file || isBefore(place, from)) continue;
-    if (!to || isBefore(place, to)) return part;
+    if (from.file !== file || isBefore(position, from)) continue;
+    if (!to || isBefore(position, to)) return part;
   }
-  return ownPartOfFile(place.file);
+  return ownPartOfFile(position.file);
 }
 
 /**
  * Whether a bundle's source map leads from a position into a published file, for bundles that move functions out of the
  * file's stretches. The map names each published file by its first statement.
  */
-export function isPublishedOriginal(place: CodePlace, original: string): boolean {
-  const [bundle, file] = [filePath(place.file), filePath(original)];
+export function isPublishedOriginal(position: CodePosition, original: string): boolean {
+  const [bundle, file] = [filePath(position.file), filePath(original)];
   if (file === bundle) return false; // there is no source map
   return publishedStretches().some(
-    ({ from }) => from.file === bundle && filePath(originalPlace(from).file) === file,
+    ({ from }) => from.file === bundle && filePath(originalPosition(from).file) === file,
   );
 }
 
-const isBefore = (a: CodePlace, b: CodePlace): boolean =>
+const isBefore = (a: CodePosition, b: CodePosition): boolean =>
   a.line < b.line || (a.line === b.line && a.column < b.column);

@@ -4,9 +4,9 @@
  */
 
 import { filePath } from './file-name.ts';
-import { originalPlace } from './original-place.ts';
+import { originalPosition } from './original-position.ts';
 import { isPublishedOriginal, type OwnPart, ownPartAt } from './own-code.ts';
-import { ownerInStackLine, placeInStackLine } from './stack-lines.ts';
+import { ownerInStackLine, positionInStackLine } from './stack-lines.ts';
 
 export interface UserPosition {
   readonly file: string;
@@ -43,10 +43,10 @@ export function withPositionProvider<T>(provider: Provider, body: () => T): T {
 function positionFromStack(lines: readonly string[], orInstalled = true): UserPosition | undefined {
   let installed: UserPosition | undefined;
   for (const text of lines) {
-    const place = placeInStackLine(text);
-    if (!place || ownPartAt(place)) continue;
-    const { file, line, column } = originalPlace(place);
-    if (isPublishedOriginal(place, file)) continue;
+    const at = positionInStackLine(text);
+    if (!at || ownPartAt(at)) continue;
+    const { file, line, column } = originalPosition(at);
+    if (isPublishedOriginal(at, file)) continue;
     const position = { file: shownFile(file), line, column };
     if (!/[\\/]node_modules[\\/]/.test(file)) return position;
     installed ??= position;

@@ -1,7 +1,7 @@
 /** Source maps: from a position in running code to the user's file. */
 
 import { fileUrl } from './file-name.ts';
-import type { CodePlace } from './stack-lines.ts';
+import type { CodePosition } from './stack-lines.ts';
 
 interface SourceMapJson {
   readonly mappings: string;
@@ -17,7 +17,7 @@ export interface SourceMap {
   readonly files: readonly (string | undefined)[];
   readonly contents: readonly (string | null)[];
   /** Returns the original of a 1-based position; undefined if the map has none. */
-  originalOf(line: number, column: number): CodePlace | undefined;
+  originalOf(line: number, column: number): CodePosition | undefined;
 }
 
 /**

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { filePath, fileUrl } from '../../runtime/errors/file-name.ts';
 import { readSourceMap } from '../../runtime/errors/source-map.ts';
-import { placeInStackLine } from '../../runtime/errors/stack-lines.ts';
+import { positionInStackLine } from '../../runtime/errors/stack-lines.ts';
 import { isOwnModule } from '../../src/1-capture/live/own-modules.ts';
 
 /** Names that people and tools give to folders; what URLs treat specially is among them. */
@@ -49,7 +49,7 @@ describe.each([
     fc.assert(
       fc.property(paths, (path) => {
         for (const name of [path, urlOf(path)]) {
-          expect(placeInStackLine(`    at step (${name}:12:5)`)).toEqual({
+          expect(positionInStackLine(`    at step (${name}:12:5)`)).toEqual({
             file: name,
             line: 12,
             column: 5,

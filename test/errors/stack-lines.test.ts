@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ownerInStackLine, placeInStackLine } from '../../runtime/errors/stack-lines.ts';
+import { ownerInStackLine, positionInStackLine } from '../../runtime/errors/stack-lines.ts';
 
 const page = 'https://example.org/assets/index-BZt5.js';
 
@@ -59,7 +59,7 @@ describe('a place in a stack', () => {
   for (const [engine, table] of Object.entries(lines)) {
     describe(engine, () => {
       test.each(table)('%s', (line, expected) => {
-        const place = placeInStackLine(line);
+        const place = positionInStackLine(line);
         expect(place ? `${place.file}:${place.line}:${place.column}` : null).toBe(expected);
       });
     });
