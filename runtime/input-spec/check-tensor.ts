@@ -13,7 +13,7 @@ interface FoundSize {
 /** The sizes of names so far. */
 export type FoundSizes = Map<string, FoundSize>;
 
-/** Formats a spec, such as `a float32 tensor [batch, 784] on cpu`, as far as it is specified. */
+/** Formats the specified parts of a spec, such as `a float32 tensor [batch, 784] on cpu`. */
 export function printTensorSpec({ shape, dtype, device }: TensorSpec): string {
   const dims = shape ? printDims(shape) : 'of any shape';
   return `a tensor, ${dtype ?? 'any dtype'} ${dims}${device ? ` on ${device}` : ''}`;

@@ -97,18 +97,18 @@ export function checkedNumerics(given: unknown, what: string): Numerics {
 }
 
 /** Chooses the numerics. Throws DeviceError if kernels have been generated with others. */
-export function chooseNumerics(wanted: Numerics): void {
-  if (wanted === chosen) return;
+export function chooseNumerics(numerics: Numerics): void {
+  if (numerics === chosen) return;
   if (isFixed) {
     throw new DeviceError({
-      what: `init: numerics can't become '${wanted}'`,
+      what: `init: numerics can't become '${numerics}'`,
       given: `kernels that have been generated with '${chosen}'`,
       expected: 'a choice before the first op',
-      remedy: `call init('cpu', { numerics: '${wanted}' }) first, or set TOSTATIC_NUMERICS=${wanted}`,
+      remedy: `call init('cpu', { numerics: '${numerics}' }) first, or set TOSTATIC_NUMERICS=${numerics}`,
     });
   }
-  chosen = wanted;
-  Object.assign(math, wanted === 'portable' ? portableMath : engine);
+  chosen = numerics;
+  Object.assign(math, numerics === 'portable' ? portableMath : engine);
 }
 
 const fromEnvironment = globalThis.process?.env?.TOSTATIC_NUMERICS;

@@ -354,7 +354,7 @@ export {
   sort,
   type TopkOptions,
   topk,
-  type ValuesAndPlaces,
+  type ValuesAndIndices,
 } from './reduce/order.ts';
 export {
   type Interpolation,

@@ -97,8 +97,8 @@ export const families: Readonly<Record<string, Family>> = {
 
 /** Loads the families of these ops. Ignores unknown names, which the caller reports. */
 export async function loadOps(names: ReadonlySet<string>): Promise<void> {
-  const wanted = Object.values(families).filter(({ ops }) =>
+  const needed = Object.values(families).filter(({ ops }) =>
     ops.split(' ').some((name) => names.has(name)),
   );
-  await Promise.all(wanted.map(({ load }) => load()));
+  await Promise.all(needed.map(({ load }) => load()));
 }

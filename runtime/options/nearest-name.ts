@@ -1,9 +1,9 @@
 /** Returns the known name that a misspelled one probably means; undefined if none is near. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
-  const wanted = plain(given);
+  const typed = plain(given);
   let [nearest, least]: [string | undefined, number] = [undefined, Infinity];
   for (const name of known) {
-    const distance = editDistance(wanted, plain(name));
+    const distance = editDistance(typed, plain(name));
     if (distance < least) [nearest, least] = [name, distance];
   }
   // If more than a third of the letters differ, it is another word.

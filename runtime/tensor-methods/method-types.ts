@@ -1,6 +1,6 @@
 /** Return types of tensor methods, where they follow from the dtype. */
 
-import type { SortOptions, TopkOptions, ValuesAndPlaces } from '../ops/reduce/order.ts';
+import type { SortOptions, TopkOptions, ValuesAndIndices } from '../ops/reduce/order.ts';
 import type { DType } from '../spec/dtype.ts';
 import type { Floating, Promoted, RealOf, SumOf } from '../spec/dtype-types.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -260,11 +260,11 @@ export interface TensorMethods<D extends DType> extends OpMethods<D> {
   nonzero(options: { readonly asTuple: true }): Tensor<'int32'>[];
   nonzero(options?: { readonly asTuple?: false }): Tensor<'int32'>;
   /** Sorts the values along a dimension; also returns their original indices. */
-  sort(dim?: number | SortOptions, descending?: boolean | SortOptions): ValuesAndPlaces<D>;
+  sort(dim?: number | SortOptions, descending?: boolean | SortOptions): ValuesAndIndices<D>;
   /** Returns the `k` largest (or smallest) values along a dimension, and their indices. */
-  topk(k: number, dim?: number | TopkOptions, largest?: boolean | TopkOptions): ValuesAndPlaces<D>;
+  topk(k: number, dim?: number | TopkOptions, largest?: boolean | TopkOptions): ValuesAndIndices<D>;
   /** Returns the k-th smallest value along a dimension, counted from 1, and its index. */
-  kthvalue(k: number, dim?: number, keepDim?: boolean): ValuesAndPlaces<D>;
+  kthvalue(k: number, dim?: number, keepDim?: boolean): ValuesAndIndices<D>;
   /** Returns the median of all elements, or `[values, indices]` along a dimension. */
   median(): Tensor<D>;
   median(dim: number, keepDim?: boolean): [values: Tensor<D>, indices: Tensor<'int32'>];

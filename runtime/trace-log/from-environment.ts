@@ -3,9 +3,9 @@
 import type { TraceModule } from './stream.ts';
 import { traceLog } from './trace-log.ts';
 
-const wanted = globalThis.process?.env?.TOSTATIC_TRACE;
+const setting = globalThis.process?.env?.TOSTATIC_TRACE;
 
-if (wanted) {
-  const modules = wanted === 'all' ? undefined : (wanted.split(',') as TraceModule[]);
+if (setting) {
+  const modules = setting === 'all' ? undefined : (setting.split(',') as TraceModule[]);
   traceLog((line) => console.error(line), modules ? { modules } : {});
 }

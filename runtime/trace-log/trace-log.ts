@@ -29,17 +29,17 @@ export interface TraceLogOptions {
 export function traceLog(write: (line: string) => void, options: TraceLogOptions = {}): () => void {
   expectFunction('traceLog', write);
   expectOptions('traceLog', options, { modules: that('an array of modules', Array.isArray) });
-  const wanted = new Set(options.modules ?? traceModules);
-  for (const module of wanted) if (!traceModules.includes(module)) throw unknownModule(module);
+  const modules = new Set(options.modules ?? traceModules);
+  for (const module of modules) if (!traceModules.includes(module)) throw unknownModule(module);
   const stopMemory = events.subscribe((event) => {
     const module = moduleOf(event);
-    const line = module === null || wanted.has(module) ? formatEvent(event) : null;
+    const line = module === null || modules.has(module) ? formatEvent(event) : null;
     if (line !== null && event.kind !== 'kernel') write(line);
   });
-  const listens = wanted.has('op') || wanted.has('transform') || wanted.has('scope');
+  const listens = modules.has('op') || modules.has('transform') || modules.has('scope');
   const stopTrace = listens
     ? traceStream.subscribe((module, line) => {
-        if (wanted.has(module)) write(line);
+        if (modules.has(module)) write(line);
       })
     : () => {};
   return () => {

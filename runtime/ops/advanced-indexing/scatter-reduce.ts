@@ -83,8 +83,8 @@ function share(
 
 /** Returns the product of the other values: by division, or recomputed where x itself is 0. */
 function productGradient(x: Tensor, index: Tensor, source: Tensor, dy: Tensor, attrs: Attrs) {
-  const own = maskedFill(x, eq(x, 0), 1);
-  return div(mul(dy, bind1(scatterReduceOp, [own, index, source], attrs)), own);
+  const nonzero = maskedFill(x, eq(x, 0), 1);
+  return div(mul(dy, bind1(scatterReduceOp, [nonzero, index, source], attrs)), nonzero);
 }
 
 function sourceGradient(

@@ -40,8 +40,8 @@ const kinds = { returnInverse: flag, returnCounts: flag, dim: judgedLater };
 const uniqueKinds = { ...kinds, sorted: flag };
 
 /**
- * `[values, inverse?, counts?]`: the distinct values, or slices, in order; the others are int32. NaN equals nothing. Reads
- * the data.
+ * `[values, inverse?, counts?]`: the distinct values, or slices, in order; the others are int32. NaN equals nothing.
+ * Reads the data.
  */
 export function unique(x: Tensor, options: UniqueOptions = {}): Tensor[] {
   expectOptions('unique', options, uniqueKinds);
@@ -61,9 +61,9 @@ function distinct(
   isSorted: boolean,
 ): Tensor[] {
   const found = (): Tensor[] => {
-    const own = dim === null ? flatten(x) : movedim(x, dim, 0);
-    const rows = flatten(unsqueeze(own, -1), 1);
-    const places = arange(own.shape[0]!, { device: x.device });
+    const slices = dim === null ? flatten(x) : movedim(x, dim, 0);
+    const rows = flatten(unsqueeze(slices, -1), 1);
+    const places = arange(slices.shape[0]!, { device: x.device });
     let order = places;
     // Lexicographically, by the last element first: sorting is stable.
     for (let i = isSorted ? rows.shape[1]! - 1 : -1; i >= 0; i--) {
@@ -74,7 +74,7 @@ function distinct(
     const starts = logicalOr(eq(places, 0), differs);
     const run = sub(cumsum(starts, 0), 1);
     const first = maskedSelect(order, starts);
-    const values = indexSelect(own, 0, first);
+    const values = indexSelect(slices, 0, first);
     return [
       // The value of both zeros is 0.
       dim === null && dtypes[x.dtype].floating ? add(values, 0) : movedim(values, 0, dim ?? 0),

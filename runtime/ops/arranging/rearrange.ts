@@ -146,10 +146,10 @@ export function repeat(x: Tensor, counts: readonly number[]): Tensor {
       remedy: 'use tile(), which takes missing ones as 1, or add counts of 1 in front',
     });
   }
-  const own = [...new Array<number>(counts.length - x.rank).fill(1), ...x.shape];
-  const pairs = own.flatMap((size) => [1, size]);
-  const wide = own.flatMap((size, d) => [counts[d]!, size]);
-  const shape = own.map((size, d) => size * counts[d]!);
+  const padded = [...new Array<number>(counts.length - x.rank).fill(1), ...x.shape];
+  const pairs = padded.flatMap((size) => [1, size]);
+  const wide = padded.flatMap((size, d) => [counts[d]!, size]);
+  const shape = padded.map((size, d) => size * counts[d]!);
   return tidy(() => reshape(clone(expand(reshape(x, pairs), wide)), shape));
 }
 

@@ -65,8 +65,8 @@ export function expand(x: Tensor, shape: Shape): Tensor {
   expectTensors('expand', x);
   expectList('expand', 'sizes', shape);
   const lead = shape.length - x.rank;
-  const wanted = shape.map((dim, i) => (dim === -1 ? (x.shape[i - lead] ?? dim) : dim));
-  return sameShape(x.shape, wanted) ? x : bind1(expandOp, [x], { shape: wanted });
+  const target = shape.map((dim, i) => (dim === -1 ? (x.shape[i - lead] ?? dim) : dim));
+  return sameShape(x.shape, target) ? x : bind1(expandOp, [x], { shape: target });
 }
 
 /** Expands to the shape of a tensor, whose meta alone is read. */

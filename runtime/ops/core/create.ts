@@ -60,14 +60,14 @@ const names: readonly string[] = ['shape'];
 const isTypedArray = (data: unknown): data is TypedArray =>
   ArrayBuffer.isView(data) && !(data instanceof DataView);
 
-function ofData(given: TensorData, wanted: Shape | undefined, named: DType | null): Tensor {
+function ofData(given: TensorData, requested: Shape | undefined, named: DType | null): Tensor {
   const data =
     given instanceof Uint8ClampedArray
       ? new Uint8Array(given.buffer, given.byteOffset, given.length)
       : given;
   const { values, shape, dtype } = isTypedArray(data)
-    ? fromTypedArray(data, wanted, named)
-    : fromNested(data, wanted, named);
+    ? fromTypedArray(data, requested, named)
+    : fromNested(data, requested, named);
   if (intercepted()) return bind1(literal, [], { shape, dtype, values: Array.from(values) });
   const device = currentDevice();
   const meta = contiguousMeta({ dtype, shape }, device);
@@ -114,12 +114,12 @@ interface Contents {
   readonly dtype: DType;
 }
 
-function dtypeOf(data: TypedArray, wanted: DType | null): DType {
+function dtypeOf(data: TypedArray, requested: DType | null): DType {
   if (data instanceof Float32Array) return 'float32';
   if (data instanceof Float64Array) return 'float64';
   if (data instanceof Int32Array) return 'int32';
   if (data instanceof Uint8Array) return 'uint8';
-  if (data instanceof Uint16Array && wanted && isHalf(wanted)) return wanted;
+  if (data instanceof Uint16Array && requested && isHalf(requested)) return requested;
   throw new ArgumentError({
     what: 'tensor: no dtype for this kind of array',
     given: (data as ArrayBufferView).constructor.name,
@@ -131,10 +131,10 @@ function dtypeOf(data: TypedArray, wanted: DType | null): DType {
 
 function fromTypedArray(
   data: TypedArray,
-  wanted: Shape | undefined,
+  requested: Shape | undefined,
   named: DType | null,
 ): Contents {
-  const shape = fitting(wanted ?? [data.length], data.length);
+  const shape = fitting(requested ?? [data.length], data.length);
   const own = dtypeOf(data, named);
   const dtype = named ?? own;
   const values = own === dtype ? data : storedNumbers(data, dtype, 'tensor');
@@ -152,7 +152,11 @@ function fitting(shape: Shape, elements: number): Shape {
   });
 }
 
-function fromNested(data: NestedArray, wanted: Shape | undefined, named: DType | null): Contents {
+function fromNested(
+  data: NestedArray,
+  requested: Shape | undefined,
+  named: DType | null,
+): Contents {
   const shape: number[] = [];
   for (let level: NestedArray = data; Array.isArray(level); level = level[0]!) {
     shape.push(level.length);
@@ -167,7 +171,7 @@ function fromNested(data: NestedArray, wanted: Shape | undefined, named: DType |
     !isPlain && flat.some(isSymbolic)
       ? heldNumbers(flat as number[], dtype, 'tensor')
       : storedNumbers(isPlain ? (flat as number[]) : flat.map(Number), dtype, 'tensor');
-  return { values, shape: fitting(wanted ?? shape, flat.length), dtype };
+  return { values, shape: fitting(requested ?? shape, flat.length), dtype };
 }
 
 function flattenInto(

@@ -49,7 +49,7 @@ export function withoutMoves<T>(body: () => T): T {
   }
 }
 
-/** Returns the number of ops that a guard has moved so far, to tell whether it had an effect. */
+/** Returns the number of ops that a guard has moved so far, which shows whether it had an effect. */
 export function guardedOps(): number {
   return performed;
 }

@@ -211,7 +211,7 @@ function softplus(x: Expr): Expr {
   return add(E.max(x, c(0)), F.log1p(E.exp(neg(abs(x)))));
 }
 
-/** −1, 0 or 1; NaN stays NaN. */
+/** −1, 0 or 1; NaN for NaN. */
 function sign(x: Expr): Expr {
   return select(gt(x, c(0)), c(1), select(lt(x, c(0)), c(-1), x));
 }

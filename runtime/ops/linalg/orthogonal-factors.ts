@@ -91,15 +91,15 @@ export function qr(x: Tensor, mode: (typeof modes)[number] = 'reduced'): [q: Ten
     expectMatrices('qr', x);
     const [m, n] = x.shape.slice(-2) as [number, number];
     return tidy(() => {
-      const own = cast(x, floating(x.dtype));
+      const matrix = cast(x, floating(x.dtype));
       if (m < n) {
         // The first m columns determine Q; the others are only multiplied by it.
-        const [q, r] = qr(narrow(own, -1, 0, m));
-        const others = matmul(mT(q), narrow(own, -1, m, n - m));
+        const [q, r] = qr(narrow(matrix, -1, 0, m));
+        const others = matmul(mT(q), narrow(matrix, -1, m, n - m));
         const all = cat([r, others], -1);
         return mode === 'r' ? [narrow(q, -2, 0, 0), all] : [q, all];
       }
-      const packed = bind1(orthogonalFactorsOp, [own], { complete: mode === 'complete' });
+      const packed = bind1(orthogonalFactorsOp, [matrix], { complete: mode === 'complete' });
       const { q, r } = parts(packed, m);
       return mode === 'r' ? [narrow(q, -2, 0, 0), r] : [q, r];
     });

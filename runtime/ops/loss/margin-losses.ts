@@ -146,8 +146,8 @@ export function multiMarginLoss(x: Tensor, target: Tensor, given: MultiMarginOpt
       const rows = x.rank < 2 ? reshape(x, [1, x.numel()]) : x;
       const labels = reshape(target, [rows.shape[0]!]);
       const classes = rows.shape[1]!;
-      const own = gather(rows, 1, unsqueeze(labels, 1));
-      const beyond = clampMin(add(sub(rows, own), margin), 0);
+      const targetScores = gather(rows, 1, unsqueeze(labels, 1));
+      const beyond = clampMin(add(sub(rows, targetScores), margin), 0);
       const powered = equals(p, 1) ? beyond : pow(beyond, p);
       const scaled = weight ? mul(powered, unsqueeze(indexSelect(weight, 0, labels), 1)) : powered;
       const others = dropWhere(scaled, ne(oneHot(labels, classes), 0));

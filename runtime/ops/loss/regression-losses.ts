@@ -139,11 +139,11 @@ export function gaussianNllLoss(
     const operands = [x, target, variance] as const;
     return lossOf('gaussianNllLoss', gaussianKinds, operands, options, (x, target, variance) => {
       const { full = false, eps = 1e-6 } = options;
-      const own = clone(fittingVariance(x, variance));
+      const fitting = clone(fittingVariance(x, variance));
       // Small variances are clamped, but their gradient is that of the original values, as in PyTorch.
-      noGrad(() => clamp_(own, eps));
+      noGrad(() => clamp_(fitting, eps));
       const gap = sub(x, target);
-      const losses = mul(add(log(own), div(mul(gap, gap), own)), 0.5);
+      const losses = mul(add(log(fitting), div(mul(gap, gap), fitting)), 0.5);
       const constant = 0.5 * Math.log(2 * Math.PI);
       return full ? add(losses, constant) : losses;
     });

@@ -17,12 +17,12 @@ import { narrow, reshape, unsqueeze } from './movement.ts';
 
 /** Requires that the parts differ only in the joined dimension and have the declared sizes. */
 const fitsTogether: Fits = (tensors, { dim, sizes }) => {
-  const own = sizes as readonly number[];
+  const lengths = sizes as readonly number[];
   const [first] = tensors;
   const areAlike =
-    own.length === tensors.length &&
+    lengths.length === tensors.length &&
     tensors.every(({ shape }, i) =>
-      sameShape(shape, withSize(first!.shape, dim as number, own[i]!)),
+      sameShape(shape, withSize(first!.shape, dim as number, lengths[i]!)),
     );
   return areAlike || 'parts of these sizes, alike in all other dimensions';
 };

@@ -56,10 +56,10 @@ export const sliceOp = defineOp({
   vjp: {
     x: saving({ x: 'shape' }, ({ x }, dy, { dim, start, step }) => {
       const strides = contiguousStrides(x.shape);
-      const own = strides[dim as number]!;
+      const stride = strides[dim as number]!;
       const region = {
-        strides: replaced(strides, dim as number, own * (step as number)),
-        offset: dy.numel() === 0 ? 0 : product(start as number, own),
+        strides: replaced(strides, dim as number, stride * (step as number)),
+        offset: dy.numel() === 0 ? 0 : product(start as number, stride),
       };
       return placed(dy, x.shape, region, 0);
     }),

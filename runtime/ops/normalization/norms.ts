@@ -54,12 +54,12 @@ function overLast(
 ): Tensor {
   expectTensors(name, x);
   for (const given of [weight, bias]) expectOptional(name, given);
-  const own = [shape].flat() as number[];
-  for (const size of own) expectNumber(name, 'shape', size);
+  const sizes = [shape].flat() as number[];
+  for (const size of sizes) expectNumber(name, 'shape', size);
   expectNumber(name, 'eps', eps);
-  expectTrailing(name, x, own);
-  const length = sizeOf(own);
-  const rows = sizeOf(x.shape.slice(0, x.rank - own.length));
+  expectTrailing(name, x, sizes);
+  const length = sizeOf(sizes);
+  const rows = sizeOf(x.shape.slice(0, x.rank - sizes.length));
   const grouping = { view: [rows, length], over: [1], weightShape: [length], eps, centered };
   return normalized(
     x,
@@ -89,8 +89,8 @@ export function rmsNorm(
   weight: Tensor | null = null,
   eps: number | null = null,
 ): Tensor {
-  const own = eps ?? (isTensor(x) && x.dtype === 'float64' ? 2 ** -52 : 2 ** -23);
-  return overLast('rmsNorm', x, shape, [weight, null], own, false);
+  const epsilon = eps ?? (isTensor(x) && x.dtype === 'float64' ? 2 ** -52 : 2 ** -23);
+  return overLast('rmsNorm', x, shape, [weight, null], epsilon, false);
 }
 
 /** Returns the spec of the normalized input: integers become float32. */

@@ -12,9 +12,9 @@ const keep = { keepDim: true } as const;
 
 /** Standardizes in the shape of `view`. */
 export function plain(x: Tensor, { view, over, eps, centered }: Grouping) {
-  const own = reshape(x, view);
-  const center = mean(own, over, keep);
-  const distance = centered ? sub(own, center) : own;
+  const grouped = reshape(x, view);
+  const center = mean(grouped, over, keep);
+  const distance = centered ? sub(grouped, center) : grouped;
   const variance = mean(mul(distance, distance), over, keep);
   const scale = rsqrt(add(variance, eps));
   return { out: mul(distance, scale), scale, center, variance };
@@ -33,8 +33,8 @@ export function recordedGradient(
 function gradientOfOps(dy: Tensor, x: Tensor, weight: Tensor | null, grouping: Grouping): Tensor {
   const { out, scale } = plain(x, grouping);
   const given = reshape(dy, grouping.view);
-  const own = weight ? mul(given, reshape(weight, grouping.weightShape)) : given;
-  const along = mul(out, mean(mul(own, out), grouping.over, keep));
-  const shift = grouping.centered ? sub(own, mean(own, grouping.over, keep)) : own;
+  const weighted = weight ? mul(given, reshape(weight, grouping.weightShape)) : given;
+  const along = mul(out, mean(mul(weighted, out), grouping.over, keep));
+  const shift = grouping.centered ? sub(weighted, mean(weighted, grouping.over, keep)) : weighted;
   return reshape(mul(scale, sub(shift, along)), x.shape);
 }

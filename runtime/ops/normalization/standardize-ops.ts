@@ -172,8 +172,8 @@ export const affineOp = defineOp({
     ),
     bias: saving({ bias: 'shape' }, ({ bias }, dy, attrs) => {
       const grouping = groupingOf(attrs);
-      const own = cast(reshape(dy, grouping.view), bias.dtype);
-      return perWeight(own, grouping);
+      const grouped = cast(reshape(dy, grouping.view), bias.dtype);
+      return perWeight(grouped, grouping);
     }),
   },
 });

@@ -79,7 +79,7 @@ export const sigmoid = (a: Tensor): Tensor => {
   expectTensors('sigmoid', a);
   return bindFloat(sigmoidOp, a);
 };
-/** x if positive, else 0; NaN stays NaN. */
+/** x if positive, else 0; NaN for NaN. */
 export const relu = (a: Tensor): Tensor => {
   expectTensors('relu', a);
   return bind1(reluOp, [a]);

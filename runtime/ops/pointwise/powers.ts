@@ -86,9 +86,9 @@ export function pow(base: Operand, exponent: Operand): Tensor {
   expectOperand('pow', base);
   expectOperand('pow', exponent);
   if (isNumber(exponent)) {
-    const own = base as Tensor;
-    expectTensor(powScalarOp, own);
-    return powNumber(own, exponent);
+    const tensor = base as Tensor;
+    expectTensor(powScalarOp, tensor);
+    return powNumber(tensor, exponent);
   }
   expectTensor(powOp, exponent);
   if (isNumber(base)) {

@@ -279,8 +279,8 @@ export function logit(a: Tensor, eps: number | null = null): Tensor {
   if (anyHalf(a)) return roundedOnce([a], (own) => logit(own, eps));
   return tidy(() => {
     const real = cast(a, floating(a.dtype));
-    const own = eps === null ? real : keptFromEnds(real, eps);
-    const odds = sub(log(own), log1p(neg(own)));
+    const clamped = eps === null ? real : keptFromEnds(real, eps);
+    const odds = sub(log(clamped), log1p(neg(clamped)));
     if (eps !== null) return odds;
     // Outside [0, 1], the gradient is NaN, like the value.
     return mul(odds, where(logicalOr(lt(real, 0), gt(real, 1)), NaN, 1));

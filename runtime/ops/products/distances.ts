@@ -52,7 +52,7 @@ export interface PairwiseDistanceOptions {
   readonly p?: number;
   /** Added to each difference, to keep the derivative finite at distance 0. */
   readonly eps?: number;
-  /** Whether the last dimension stays, with size 1; false by default. */
+  /** Whether the last dimension is kept, with size 1; false by default. */
   readonly keepDim?: boolean;
 }
 

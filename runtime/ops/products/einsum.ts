@@ -107,10 +107,10 @@ function resultLabels(equation: string, terms: readonly Term[], text: string): L
 }
 
 /** Sums over the dimensions whose label is not needed. */
-function summed({ x, labels }: Term, wanted: ReadonlySet<Label>): Term {
-  const dims = labels.map((_, d) => d).filter((d) => !wanted.has(labels[d]!));
+function summed({ x, labels }: Term, needed: ReadonlySet<Label>): Term {
+  const dims = labels.map((_, d) => d).filter((d) => !needed.has(labels[d]!));
   if (dims.length === 0) return { x, labels };
-  return { x: sum(x, dims), labels: labels.filter((label) => wanted.has(label)) };
+  return { x: sum(x, dims), labels: labels.filter((label) => needed.has(label)) };
 }
 
 /** Removes a shared dimension that has size 1 in one of the two terms and broadcasts. */
@@ -126,13 +126,13 @@ function withoutBroadcast(own: Term, other: Term): Term {
 }
 
 /** The product of two terms, summed over labels that neither other terms nor the result need. */
-function contracted(a: Term, b: Term, wanted: ReadonlySet<Label>): Term {
+function contracted(a: Term, b: Term, needed: ReadonlySet<Label>): Term {
   const [left, right] = [withoutBroadcast(a, b), withoutBroadcast(b, a)];
-  const own = summed(left, new Set([...wanted, ...right.labels]));
-  const other = summed(right, new Set([...wanted, ...left.labels]));
+  const own = summed(left, new Set([...needed, ...right.labels]));
+  const other = summed(right, new Set([...needed, ...left.labels]));
   const shared = own.labels.filter((label) => other.labels.includes(label));
-  const batch = shared.filter((label) => wanted.has(label));
-  const inner = shared.filter((label) => !wanted.has(label));
+  const batch = shared.filter((label) => needed.has(label));
+  const inner = shared.filter((label) => !needed.has(label));
   const freeA = own.labels.filter((label) => !shared.includes(label));
   const freeB = other.labels.filter((label) => !shared.includes(label));
   const labels = [...batch, ...freeA, ...freeB];
@@ -199,9 +199,9 @@ export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
     const result =
       output === undefined ? impliedResult(terms, texts) : resultLabels(equation, terms, output);
     const [first, ...rest] = terms as [Term, ...Term[]];
-    const wantedAfter = (i: number) =>
+    const neededAfter = (i: number) =>
       new Set([...result, ...rest.slice(i).flatMap((term) => term.labels)]);
-    const joined = rest.reduce((own, term, i) => contracted(own, term, wantedAfter(i + 1)), first);
+    const joined = rest.reduce((own, term, i) => contracted(own, term, neededAfter(i + 1)), first);
     const total = summed(joined, new Set(result));
     // Labels of size 1 that broadcasting removed from one term are in the other.
     return permute(

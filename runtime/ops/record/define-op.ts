@@ -66,7 +66,7 @@ export interface OpRecord extends KernelOp {
   /** Rules for the attributes that a shape, a kernel or a view depends on. */
   readonly attrs?: AttrRules;
   /**
-   * Returns true if the kernel stays within its operands, else its expectation. Checks what functions that call the op
+   * Returns true if the kernel accesses only its operands, else its expectation. Checks what functions that call the op
    * ensure and `infer` doesn't, but programs from files may violate.
    */
   readonly fits?: Fits;

@@ -57,14 +57,14 @@ function meet(a: TensorMeta, b: TensorMeta): boolean {
   }));
   reach.push({ least: 0, most: 0 });
   let steps = 0;
-  const isSum = (wanted: number, i: number): boolean => {
+  const isSum = (total: number, i: number): boolean => {
     if (++steps > mostSteps) return true;
-    if (i === terms.length) return wanted === 0;
+    if (i === terms.length) return total === 0;
     const [stride, { least, most }] = terms[i]!;
     const rest = reach[i + 1]!;
-    const from = Math.max(least, Math.ceil((wanted - rest.most) / stride));
-    const to = Math.min(most, Math.floor((wanted - rest.least) / stride));
-    for (let k = from; k <= to; k++) if (isSum(wanted - k * stride, i + 1)) return true;
+    const from = Math.max(least, Math.ceil((total - rest.most) / stride));
+    const to = Math.min(most, Math.floor((total - rest.least) / stride));
+    for (let k = from; k <= to; k++) if (isSum(total - k * stride, i + 1)) return true;
     return false;
   };
   return isSum(b.offset - a.offset, 0);

@@ -69,14 +69,16 @@ export const alongLastRows: RowRule = (inputs, outputs, attrs) => {
   return cutsUpTo(rank - 1, (lead) => cutBehind(lead, inputs, outputs, { attrs: () => attrs }));
 };
 
-/** For ops along attr `dim`, or over attr `dims`, of contiguous operands: rows of the dimensions before all of these. */
+/**
+ * For ops along attr `dim`, or over attr `dims`, of contiguous operands: rows of the dimensions before all of these.
+ */
 export const rowsBeforeDims: RowRule = (inputs, outputs, attrs) => {
   const dims = (attrs.dims ?? [attrs.dim]) as readonly number[];
   if (!inputs.every(isContiguousMeta) || dims.length === 0) return [];
   const within = (_rows: number, lead: number): Attrs => {
-    const own = dims.map((dim) => dim - lead + 1);
+    const innerDims = dims.map((dim) => dim - lead + 1);
     // Each kernel reads either `dim` or `dims`.
-    return { ...attrs, dim: own[0]!, dims: own };
+    return { ...attrs, dim: innerDims[0]!, dims: innerDims };
   };
   return cutsUpTo(Math.min(...dims), (lead) => cutBehind(lead, inputs, outputs, { attrs: within }));
 };
@@ -122,8 +124,8 @@ export const drawnRows: RowRule = (_inputs, outputs, attrs) => {
   if (dtype !== 'float32') return [];
   return cutsUpTo(shape.length, (lead) => {
     const row = shape.slice(lead);
-    const own = (rows: number): Attrs => ({ ...attrs, shape: [rows, ...row] });
-    const cut = cutBehind(lead, [], outputs, { attrs: own });
+    const attrsOf = (rows: number): Attrs => ({ ...attrs, shape: [rows, ...row] });
+    const cut = cutBehind(lead, [], outputs, { attrs: attrsOf });
     return cut && { ...cut, advances: { offset: sizeOf(row) } };
   });
 };

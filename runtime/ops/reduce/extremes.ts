@@ -85,7 +85,7 @@ export const amax = over(maxOp);
 /** The minimum over all dimensions or `dims`; equal elements share the gradient. */
 export const amin = over(minOp);
 
-function inferPlace(name: string) {
+function inferIndex(name: string) {
   return ([x]: readonly TensorMeta[], { dim }: Attrs) => {
     expectEntries(name, x!, [dim as number]);
     return { dtype: 'int32' as const, shape: reducedShape(x!.shape, [dim as number], false) };
@@ -98,7 +98,7 @@ function place(kernel: NamedKernel<'argmax' | 'argmin'>) {
     name,
     operands: { x: 'data' },
     attrs: { dim: 'dim' },
-    infer: inferPlace(name),
+    infer: inferIndex(name),
     kernel,
     rows: rowsBeforeDims,
   });

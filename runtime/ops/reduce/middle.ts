@@ -45,10 +45,10 @@ function chosenBy(name: string, place: Place) {
     tidy(() => {
       const at = normalizeDim(dim, x.rank, name);
       expectFlag(name, 'keepDim', keepDim);
-      const own = x.rank === 0 ? reshape(x, [1]) : x;
-      expectEntries(name, own, [at]);
-      const indices = noGrad(() => place(own, sort(own, at)[1], at));
-      const values = gather(own, at, indices);
+      const operand = x.rank === 0 ? reshape(x, [1]) : x;
+      expectEntries(name, operand, [at]);
+      const indices = noGrad(() => place(operand, sort(operand, at)[1], at));
+      const values = gather(operand, at, indices);
       if (x.rank === 0) return [reshape(values, []), reshape(indices, [])] as Chosen;
       if (keepDim) return [values, indices] as Chosen;
       return [squeeze(values, at), squeeze(indices, at)] as Chosen;

@@ -50,7 +50,7 @@ export const topkOp = sorting('topk');
 
 /** Values of a dimension, and their original indices. */
 // biome-ignore lint/suspicious/noExplicitAny: an unknown dtype, as of `Tensor`.
-export type ValuesAndPlaces<D extends DType = any> = [values: Tensor<D>, indices: Tensor<'int32'>];
+export type ValuesAndIndices<D extends DType = any> = [values: Tensor<D>, indices: Tensor<'int32'>];
 
 function ordered<D extends DType>(
   op: OpRecord,
@@ -58,7 +58,7 @@ function ordered<D extends DType>(
   dim: number,
   descending: boolean,
   count: number | null,
-): ValuesAndPlaces<D> {
+): ValuesAndIndices<D> {
   expectTensor(op, x);
   const at = normalizeDim(dim, x.rank, op.name);
   if (count !== null) expectNumber(op.name, 'k', count);
@@ -74,9 +74,9 @@ function ordered<D extends DType>(
   expectFlag(op.name, op === topkOp ? 'largest' : 'descending', descending);
   const attrs = { dim: at, descending, count: count ?? size };
   return tidy(() => {
-    if (x.rank > 0) return bind(op, [x], attrs) as ValuesAndPlaces<D>;
+    if (x.rank > 0) return bind(op, [x], attrs) as ValuesAndIndices<D>;
     const found = bind(op, [reshape(x, [1])], attrs);
-    return found.map((own) => reshape(own, [])) as ValuesAndPlaces<D>;
+    return found.map((own) => reshape(own, [])) as ValuesAndIndices<D>;
   });
 }
 
@@ -85,7 +85,7 @@ export function sort<D extends DType>(
   x: Tensor<D>,
   dim: number | SortOptions = -1,
   descending: boolean | SortOptions = false,
-): ValuesAndPlaces<D> {
+): ValuesAndIndices<D> {
   return ordered(sortOp, x, ...sortedBy('sort', dim, descending), null);
 }
 
@@ -148,7 +148,7 @@ export function topk<D extends DType>(
   k: number,
   dim: number | TopkOptions = -1,
   largest: boolean | TopkOptions = true,
-): ValuesAndPlaces<D> {
+): ValuesAndIndices<D> {
   const options = keywords('topk', dim, largest, topkOptions);
   if (!options) return ordered(topkOp, x, dim as number, largest as boolean, k);
   return ordered(topkOp, x, options.dim ?? -1, options.largest ?? true, k);
@@ -169,7 +169,7 @@ export function kthvalue<D extends DType>(
   k: number,
   dim = -1,
   keepDim = false,
-): ValuesAndPlaces<D> {
+): ValuesAndIndices<D> {
   expectTensors('kthvalue', x);
   expectFlag('kthvalue', 'keepDim', keepDim);
   const at = normalizeDim(dim, x.rank, 'kthvalue');
@@ -180,6 +180,6 @@ export function kthvalue<D extends DType>(
       const last = select(own, at, k - 1);
       return keepDim ? unsqueeze(last, at) : last;
     });
-    return chosen as ValuesAndPlaces<D>;
+    return chosen as ValuesAndIndices<D>;
   });
 }

@@ -130,13 +130,13 @@ export function norm(
     if (p === 'nuc') return nuclearNorm(x, dims, options);
     if (p !== 'fro') expectNumber('norm', 'p', p);
     return tidy(() => {
-      const own = cast(x, floating(x.dtype));
-      if (p === 'fro' || equals(p, 2)) return rootOfSum(sum(mul(own, own), dims, options));
-      if (equals(p, Infinity)) return amax(abs(own), dims, options);
-      if (equals(p, -Infinity)) return amin(abs(own), dims, options);
-      if (equals(p, 0)) return sum(cast(ne(own, 0), own.dtype), dims, options);
-      if (equals(p, 1)) return sum(abs(own), dims, options);
-      return powerNorm(abs(own), p, dims, options);
+      const floats = cast(x, floating(x.dtype));
+      if (p === 'fro' || equals(p, 2)) return rootOfSum(sum(mul(floats, floats), dims, options));
+      if (equals(p, Infinity)) return amax(abs(floats), dims, options);
+      if (equals(p, -Infinity)) return amin(abs(floats), dims, options);
+      if (equals(p, 0)) return sum(cast(ne(floats, 0), floats.dtype), dims, options);
+      if (equals(p, 1)) return sum(abs(floats), dims, options);
+      return powerNorm(abs(floats), p, dims, options);
     });
   });
 }
@@ -179,10 +179,10 @@ export function logsumexp(
     if (anyHalf(x)) return roundedOnce([x], (own) => logsumexp(own, dims, options));
     return tidy(() => {
       // The maximum cancels out, so it counts as constant; an infinite maximum must not be subtracted from itself.
-      const own = cast(x, floating(x.dtype));
-      const largest = noGrad(() => largestOf(own, dims));
+      const floats = cast(x, floating(x.dtype));
+      const largest = noGrad(() => largestOf(floats, dims));
       const shift = dropWhere(largest, logicalNot(isfinite(largest)));
-      const total = log(sum(exp(sub(own, shift)), dims, options));
+      const total = log(sum(exp(sub(floats, shift)), dims, options));
       return add(total, reshape(shift, total.shape));
     });
   });
