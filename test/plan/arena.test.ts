@@ -5,7 +5,7 @@ import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { BestFitAllocator } from '../../runtime/memory/allocator.ts';
 import { type Layout, type LiveRange, layOut, mostLive } from '../../src/7-plan/arena/layout.ts';
 import { Occupancy } from '../../src/7-plan/arena/occupancy.ts';
-import { TakenPlaces } from '../../src/7-plan/arena/taken-places.ts';
+import { OccupiedSpans } from '../../src/7-plan/arena/occupied-spans.ts';
 import { memory, noGrad, type Tensor, toStatic } from '../../src/index.ts';
 import { data } from '../run-program/memory-counter.ts';
 import { randomInts } from './random-program.ts';
@@ -68,7 +68,7 @@ describe('plan/arena', () => {
   });
 
   it('thousands of neighbouring places are one', () => {
-    const places = new TakenPlaces();
+    const places = new OccupiedSpans();
     for (let i = 0; i < 4000; i += 2) places.add(64 * i, 64 * (i + 1));
     expect(places.starts).toHaveLength(2000);
     for (let i = 1; i < 4000; i += 2) places.add(64 * i, 64 * (i + 1));

@@ -10,9 +10,9 @@ import { DataError } from '../../errors/errors.ts';
 import { alignedBytes, alignment } from '../../memory/allocator.ts';
 import type { OpRecord } from '../../ops/record/define-op.ts';
 import { extentOf, sameShape, sizeOf } from '../../spec/shape.ts';
-import { PlacedSpans } from '../placed-spans.ts';
 import type { Plan, PlannedSubgraph, Step } from '../plan.ts';
 import type { ValueId } from '../program.ts';
+import { DisjointSpans } from './disjoint-spans.ts';
 import { verifyAttrs } from './verify-attrs.ts';
 import { verifyControl } from './verify-control.ts';
 import { expectSpec, type Fail, failureAt } from './verify-failure.ts';
@@ -43,7 +43,7 @@ export class SimulatedPlan {
   readonly #live = new LiveValues();
   /** Values defined here or before; none may be defined again. */
   readonly #defined = new Set<ValueId>();
-  readonly #placed = new PlacedSpans();
+  readonly #placed = new DisjointSpans();
   #fail: Fail;
 
   constructor(planned: PlannedSubgraph, where: string) {

@@ -1,5 +1,5 @@
 import { Occupancy } from './occupancy.ts';
-import { TakenPlaces } from './taken-places.ts';
+import { OccupiedSpans } from './occupied-spans.ts';
 
 /** A block of memory and its live range in steps, both ends included. */
 export interface LiveRange {
@@ -136,7 +136,7 @@ function exactLayout(ranges: readonly LiveRange[], known: Layout, bound: number)
 
 function lowestFree(ranges: readonly LiveRange[], offsets: readonly number[], i: number): number {
   const { bytes, from, to } = ranges[i]!;
-  const taken = new TakenPlaces();
+  const taken = new OccupiedSpans();
   ranges.forEach((range, at) => {
     const offset = offsets[at]!;
     if (offset >= 0 && range.from <= to && range.to >= from) {

@@ -1,5 +1,5 @@
 import type { LiveRange } from './layout.ts';
-import { TakenPlaces } from './taken-places.ts';
+import { OccupiedSpans } from './occupied-spans.ts';
 
 /**
  * Occupied address ranges at each step: a segment tree over the steps. A block is stored in the few nodes that together
@@ -9,9 +9,9 @@ import { TakenPlaces } from './taken-places.ts';
 export class Occupancy {
   readonly #leaves: number;
   /** Address ranges of blocks that are live in all steps of each node. */
-  readonly #filling: (TakenPlaces | undefined)[];
+  readonly #filling: (OccupiedSpans | undefined)[];
   /** Address ranges of blocks stored in descendants of each node. */
-  readonly #below: (TakenPlaces | undefined)[];
+  readonly #below: (OccupiedSpans | undefined)[];
 
   constructor(steps: number) {
     this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(1, steps)));
@@ -31,7 +31,7 @@ export class Occupancy {
     const { bytes, from, to } = range;
     const isFilled = from <= first && last <= to;
     const places = isFilled ? this.#filling : this.#below;
-    places[node] ??= new TakenPlaces();
+    places[node] ??= new OccupiedSpans();
     places[node].add(offset, offset + bytes);
     if (isFilled) return;
     const middle = (first + last) >> 1;
@@ -39,8 +39,8 @@ export class Occupancy {
     if (to > middle) this.#insert(2 * node + 1, middle + 1, last, range, offset);
   }
 
-  #during({ from, to }: LiveRange): TakenPlaces[] {
-    const found: TakenPlaces[] = [];
+  #during({ from, to }: LiveRange): OccupiedSpans[] {
+    const found: OccupiedSpans[] = [];
     const visit = (node: number, first: number, last: number): void => {
       const [filling, below] = [this.#filling[node], this.#below[node]];
       if (filling) found.push(filling);
@@ -59,7 +59,7 @@ export class Occupancy {
 }
 
 /** Returns the lowest offset at which `bytes` are free in all of them. */
-function lowestGap(all: readonly TakenPlaces[], bytes: number): number {
+function lowestGap(all: readonly OccupiedSpans[], bytes: number): number {
   let free = 0;
   for (let agreed = 0, i = 0; agreed < all.length; i = (i + 1) % all.length) {
     const next = all[i]!.freeFrom(free, bytes);

@@ -17,7 +17,7 @@ import { type LiveRange, layOut } from './layout.ts';
 export function placedInArena(plan: Plan, values: ValueTable, memory: ArenaOptions): Plan {
   const { steps } = plan;
   const device = addressedDevice(steps, values);
-  if (!device || !isWanted(memory, device)) return plan;
+  if (!device || !usesArena(memory, device)) return plan;
   const { alignment: unit = alignment, mostBytes = Infinity } = device.allocator.regionLimits ?? {};
   const inside = allocationsOf(steps, values, needsWholeBuffers(values, device)).filter(
     (each): each is Allocation & { diesAt: number } => {
@@ -42,7 +42,7 @@ export function placedInArena(plan: Plan, values: ValueTable, memory: ArenaOptio
 
 type ArenaOptions = Pick<MemoryOptions, 'arena' | 'freeAtLastUse' | 'prefer' | 'budget'>;
 
-function isWanted(memory: ArenaOptions, { kind }: Device): boolean {
+function usesArena(memory: ArenaOptions, { kind }: Device): boolean {
   return memory.arena && memory.freeAtLastUse && (kind !== 'gpu' || mayBeSlower(memory));
 }
 

@@ -7,9 +7,9 @@ import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { predictedPeak } from '../../explain/predicted-peak.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';
-import { freeAtPeak } from '../free-at-peak.ts';
-import { byLine, type LineShare, recordPeak } from '../peak-attribution.ts';
 import { recordTimeline, type Timeline } from '../timeline.ts';
+import { freeAtPeak } from './free-at-peak.ts';
+import { byLine, type LineShare, recordPeak } from './peak-attribution.ts';
 import { type SavedShare, savedBySource } from './saved-values.ts';
 import type { Prepared, Variant } from './variants.ts';
 import type { MeasuredStep, Subject, WorkloadOptions } from './workload.ts';
@@ -104,7 +104,7 @@ export function measureVariant(
   const read = readsOf(workload, device);
   const run = () => runOnce(prepared, batch, read, losses);
   const firstStep = timed(run);
-  // The second step compiles again if numbers turn out to change.
+  // The second step compiles again if numbers change.
   run();
   let fastest = Number.POSITIVE_INFINITY;
   for (let i = 0; i < steps; i++) fastest = Math.min(fastest, timed(run));

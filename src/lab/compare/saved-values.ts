@@ -1,7 +1,7 @@
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { bytesOf } from '../../../runtime/program/value-bytes.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';
-import { shortFile } from '../peak-attribution.ts';
+import { shortFile } from './peak-attribution.ts';
 
 /** The values of one line that forward saves for backward. */
 export interface SavedShare {
