@@ -1,7 +1,7 @@
 import type { Code } from './code.ts';
 import type { Instruction } from './instructions.ts';
 
-/** Returns a function that tells whether a code, or an arrow in it, has such an instruction. */
+/** Returns a function that checks whether a code, or an arrow in it, has such an instruction. */
 function usedIn(test: (instruction: Instruction) => boolean): (code: Code) => boolean {
   const known = new WeakMap<Code, boolean>();
   return function isUsed(code) {

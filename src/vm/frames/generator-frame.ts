@@ -45,15 +45,15 @@ export function generatorOver(frame: Frame, machine: Machine): Generator | Async
 
 /** Returns a generator over a frame that is at the start of its body, suspended at a `yield`, or done. */
 export function generatorAt(frame: Frame, machine: Machine, state: string): Generator {
-  const standing = state === 'yield' ? new Suspended(undefined) : undefined;
+  const suspension = state === 'yield' ? new Suspended(undefined) : undefined;
   const generator = apply(
-    driver(() => frame, machine, standing),
+    driver(() => frame, machine, suspension),
     undefined,
     [],
   ) as Generator;
   if (state === 'done') generator.return(undefined);
   // Moves the generator to the yield at which the frame is suspended; the yielded value was already taken.
-  if (standing) generator.next();
+  if (suspension) generator.next();
   return generator;
 }
 
@@ -92,17 +92,17 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
             // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else
             if (!Suspended.is(last)) return last;
             const isDelegate = yieldAt(frame).mode === 'delegate';
-            const standing = isDelegate ? yieldAll(last.value) : yieldOnce(last.value);
+            const iterator = isDelegate ? yieldAll(last.value) : yieldOnce(last.value);
             completion = 'return';
             try {
-              value = yield* standing;
+              value = yield* iterator;
               completion = 'next';
             } catch (error) {
               completion = 'throw';
               value = error;
             } finally {
               if (completion === 'return') {
-                continueWith(frame, completion, standing.returned);
+                continueWith(frame, completion, iterator.returned);
                 // biome-ignore lint/correctness/noUnsafeFinally: the body continues, and may still do something else
                 continue;
               }

@@ -27,10 +27,10 @@ type Method = (...given: unknown[]) => unknown;
 /** Performs `yield value`. */
 export function yieldOnce(value: unknown): ReturnedYield {
   let isOut = false;
-  const standing = {
+  const iterator = {
     __proto__: null,
     returned: undefined as Returned | undefined,
-    [Symbol.iterator]: (): Iterator<unknown> => standing,
+    [Symbol.iterator]: (): Iterator<unknown> => iterator,
     next(sent: unknown) {
       const done = isOut;
       isOut = true;
@@ -40,11 +40,11 @@ export function yieldOnce(value: unknown): ReturnedYield {
       throw error;
     },
     return(given: unknown) {
-      standing.returned = new Returned(given);
+      iterator.returned = new Returned(given);
       return { value: undefined, done: true };
     },
   };
-  return standing;
+  return iterator;
 }
 
 /**
@@ -53,12 +53,12 @@ export function yieldOnce(value: unknown): ReturnedYield {
  */
 export function yieldAll(iterable: unknown): ReturnedYield {
   let inner: Iterator<unknown>;
-  const standing = {
+  const iterator = {
     __proto__: null,
     returned: undefined as Returned | undefined,
     [Symbol.iterator](): Iterator<unknown> {
       inner = iteratorOf(iterable, () => notDelegable(iterable, false));
-      return standing as unknown as Iterator<unknown>;
+      return iterator as unknown as Iterator<unknown>;
     },
     get next() {
       return forwarded(inner, inner.next);
@@ -79,10 +79,10 @@ export function yieldAll(iterable: unknown): ReturnedYield {
     },
   };
   const end = (value: unknown) => {
-    standing.returned = new Returned(value);
+    iterator.returned = new Returned(value);
     return { value: undefined, done: true };
   };
-  return standing;
+  return iterator;
 }
 
 /** Forwards a method as it is: if it isn't callable, the engine throws. */

@@ -30,7 +30,7 @@ export const regionName = 'h';
  * code. A loop's header becomes `L: for (;;)`; a block with several predecessors follows a labelled block that
  * those paths break out of (Ramsey, *Beyond Relooper*, 2022).
  *
- * A handler is such a block, too. A `try` inside its labelled block catches, and a variable tells in which region
+ * A handler is such a block, too. A `try` inside its labelled block catches, and a variable records in which region
  * the exception was thrown, because other code inside may belong to another region or to none.
  */
 export function structuredBody(
