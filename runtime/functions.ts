@@ -86,7 +86,7 @@ export type { FileSource, LoadFileOptions } from './save/load-file.ts';
 export type { LoadedProgram } from './save/loaded-program.ts';
 export type { Primitive } from './save/primitive.ts';
 export { save } from './save/save.ts';
-export type { Savable } from './save/values.ts';
+export type { Savable } from './save/value-format.ts';
 export { type Curves, type PlotOptions, plot, plotPage } from './seeing/plot.ts';
 export {
   Progress,

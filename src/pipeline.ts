@@ -53,8 +53,8 @@ export function compileSubgraph(
   options: CompileOptions = defaultCompileOptions,
   donated: readonly number[] = [],
 ): SubgraphStages {
-  const wanted = { needsGrad, differentiable };
-  return finish(compileInSteps({ program, wanted, options, donated }));
+  const requested = { needsGrad, differentiable };
+  return finish(compileInSteps({ program, requested, options, donated }));
 }
 
 /**
@@ -67,8 +67,8 @@ export function compileLater(
   options: CompileOptions,
   donated: readonly number[] = [],
 ): Steps<SubgraphStages> {
-  const wanted = { needsGrad, differentiable };
-  const steps = compileInSteps({ program, wanted, options, donated });
+  const requested = { needsGrad, differentiable };
+  const steps = compileInSteps({ program, requested, options, donated });
   return stepsWithFirstDecisions(program, steps);
 }
 
@@ -89,7 +89,7 @@ function* compileInSteps(input: CompiledInput): Steps<SubgraphStages> {
 
 /** Runs phase 5 for the traced program, then the other phases for each candidate. */
 function* stagesOf(input: CompiledInput, choices: Choices): Steps<SubgraphStages> {
-  const { program, wanted, options, donated } = input;
+  const { program, requested, options, donated } = input;
   const compilation = new Compilation(options, choices);
   const traced = renumber(optimizedTraced(compilation, program));
   const owned: Ownership = {
@@ -97,7 +97,7 @@ function* stagesOf(input: CompiledInput, choices: Choices): Steps<SubgraphStages
     inputs: (i) => options.compact?.includes(traced.inputs[i]!) ?? false,
   };
   return yield* choosingCompacted(compilation, traced, (by, copying) =>
-    choosingSaved(by, (by) => differentiated(by, copying, wanted, owned)),
+    choosingSaved(by, (by) => differentiated(by, copying, requested, owned)),
   );
 }
 

@@ -39,7 +39,7 @@ class Frame {
   /** The indices of values that were released before they were recomputed. */
   readonly #unneeded = new Set<number>();
   /** The number of values that nodes have not released yet. */
-  #wanted = 0;
+  #uses = 0;
 
   constructor(body: (...inputs: readonly unknown[]) => unknown, inputs: readonly unknown[]) {
     this.#body = body;
@@ -52,7 +52,7 @@ class Frame {
 
   run<T>(forward: () => T): T {
     // Retained until all values are known: ops inside may be freed immediately.
-    this.#wanted++;
+    this.#uses++;
     try {
       return withSaveListener((value) => this.#defer(value), forward);
     } finally {
@@ -69,7 +69,7 @@ class Frame {
     }
     const { dtype, shape } = value;
     const index = this.#specs.push({ dtype, shape }) - 1;
-    this.#wanted++;
+    this.#uses++;
     return {
       get: () => this.#valueAt(index),
       release: () => {
@@ -81,7 +81,7 @@ class Frame {
   }
 
   #release(): void {
-    if (--this.#wanted > 0) return;
+    if (--this.#uses > 0) return;
     for (const input of this.#inputs) if ('saved' in input) input.saved.release();
   }
 

@@ -50,7 +50,7 @@ export class OpNode extends GradNode {
   override apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     _retainGraph: boolean,
-    wanted: readonly boolean[],
+    requested: readonly boolean[],
   ): (Tensor | null)[] {
     const gradOutput = gradOutputs[0];
     if (!gradOutput) return this.targets.map(() => null);
@@ -58,7 +58,7 @@ export class OpNode extends GradNode {
     // earlier gradients after an error.
     return tidy(() =>
       this.#plan.gradients.map((gradient, i) =>
-        gradient && wanted[i] ? tidy(() => this.#gradientFor(gradient, gradOutput, i)) : null,
+        gradient && requested[i] ? tidy(() => this.#gradientFor(gradient, gradOutput, i)) : null,
       ),
     );
   }

@@ -38,7 +38,7 @@ export class RebasedNode extends GradNode {
   override apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
-    wanted: readonly boolean[],
+    requested: readonly boolean[],
   ): (Tensor | null)[] {
     const gradOutput = gradOutputs[0];
     if (!gradOutput) return this.targets.map(() => null);
@@ -46,12 +46,12 @@ export class RebasedNode extends GradNode {
     const { part, replaced } = regions;
     return tidy(() => {
       const own = part(gradOutput, this.#region);
-      const toView = wanted[0]! && this.#write.targets[0] !== null;
+      const toView = requested[0]! && this.#write.targets[0] !== null;
       const [before, ...others] = this.#write.apply([own], retainGraph, [
         toView,
-        ...wanted.slice(1),
+        ...requested.slice(1),
       ]);
-      const base = wanted[0] ? replaced(gradOutput, before ?? null, this.#region) : null;
+      const base = requested[0] ? replaced(gradOutput, before ?? null, this.#region) : null;
       return [base, ...others];
     });
   }

@@ -49,9 +49,9 @@ export function backward(
 ): void {
   const [own, given] = operandsOf(gradient, options);
   expectOptions('backward', given, backwardKinds);
-  const wanted = wantedBy('backward', given.inputs);
+  const requested = requestedPlaces('backward', given.inputs);
   const root = rootOf('backward', output, own);
-  runBackward([root], accumulating(given, wanted));
+  runBackward([root], accumulating(given, requested));
 }
 
 /**
@@ -65,9 +65,9 @@ export async function backwardAsync(
 ): Promise<void> {
   const [own, given] = operandsOf(gradient, options);
   expectOptions('backwardAsync', given, backwardKinds);
-  const wanted = wantedBy('backwardAsync', given.inputs);
+  const requested = requestedPlaces('backwardAsync', given.inputs);
   const root = rootOf('backwardAsync', output, own);
-  await runBackwardAsync([root], accumulating(given, wanted));
+  await runBackwardAsync([root], accumulating(given, requested));
 }
 
 /** Returns the gradient and the options. The only argument may be the options. */
@@ -91,7 +91,10 @@ function rootOf(use: string, output: Tensor, gradient: Tensor | null) {
 }
 
 /** Returns the places of `inputs`, retaining gradients of results like `retainGrad`; undefined for all leaves. */
-function wantedBy(use: string, inputs: BackwardOptions['inputs']): readonly Place[] | undefined {
+function requestedPlaces(
+  use: string,
+  inputs: BackwardOptions['inputs'],
+): readonly Place[] | undefined {
   if (inputs === undefined) return undefined;
   const places = placesOf(use, inputs);
   for (const input of listOf(inputs)) retainGrad(input);
@@ -118,12 +121,12 @@ export function placesOf(use: string, inputs: Tensor | readonly Tensor[]): reado
 
 function accumulating(
   { createGraph = false, retainGraph = createGraph }: BackwardOptions,
-  wanted: readonly Place[] | undefined,
+  requested: readonly Place[] | undefined,
 ) {
   return {
     retainGraph,
     createGraph,
-    ...(wanted && { wanted }),
+    ...(requested && { requested }),
     sink: (place: Place, arrived: Tensor) => {
       if ('leaf' in place) accumulate(place.leaf, arrived);
       else arrived.dispose();

@@ -170,7 +170,7 @@ class FunctionNode extends GradNode {
   override apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     _retainGraph: boolean,
-    wanted: readonly boolean[],
+    requested: readonly boolean[],
   ): (Tensor | null)[] {
     return tidy(() => {
       const context = this.#context;
@@ -183,7 +183,7 @@ class FunctionNode extends GradNode {
       this.#check(gradients);
       const taken = new Set<Tensor>();
       return gradients.map((gradient, i) => {
-        if (!gradient || !this.targets[i] || !wanted[i]) return null;
+        if (!gradient || !this.targets[i] || !requested[i]) return null;
         // The engine owns the results, so a tensor with another owner is shared.
         if (!isTracked(gradient) || taken.has(gradient)) return share(gradient);
         taken.add(gradient);

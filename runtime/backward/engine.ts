@@ -12,10 +12,10 @@ import {
   type Target,
 } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import type { Inboxes, Names } from './gradient-names.ts';
 import { passOutput, throughHooks } from './hooks.ts';
-import type { Inboxes, Names } from './names.ts';
+import { RequestedPlaces } from './requested-places.ts';
 import { sum } from './sum.ts';
-import { WantedPlaces } from './wanted-places.ts';
 
 /** Receives the complete gradient of a place and owns the handle. */
 type GradientSink = (place: Place, gradient: Tensor) => void;
@@ -32,7 +32,7 @@ export interface RunOptions {
   /** Records the backward ops, so that gradients can be differentiated. False by default. */
   readonly createGraph?: boolean;
   /** The places that `sink` requests; all leaves by default. Nodes that lead to none of them don't run. */
-  readonly wanted?: readonly Place[];
+  readonly requested?: readonly Place[];
   readonly sink: GradientSink;
   readonly names?: Names | undefined;
   /** Called when a contribution is added to a leaf's earlier ones, by the engine or by a node. */
@@ -82,13 +82,13 @@ class BackwardPass implements Inboxes {
   readonly #inboxes = new Map<Key, Inbox>();
   /** Nodes whose gradients are complete, oldest first. */
   readonly #ready: GradNode[] = [];
-  readonly #wanted: WantedPlaces;
+  readonly #requested: RequestedPlaces;
   /** For nodes of which only some outputs contribute: the targets that these outputs lead to. */
   readonly #leads = new Map<GradNode, readonly boolean[]>();
 
   constructor(options: RunOptions) {
     this.#options = options;
-    this.#wanted = new WantedPlaces(options.wanted);
+    this.#requested = new RequestedPlaces(options.requested);
   }
 
   run(roots: readonly Root[]): void {
@@ -140,14 +140,14 @@ class BackwardPass implements Inboxes {
   /** Starts a node that needs to await. Nodes whose gradients are observed or replaced run synchronously instead. */
   #ahead(node: GradNode, summed: Set<number>): Promise<readonly (Tensor | null)[] | null> | null {
     const { gradients } = this.#inboxes.get(node)!;
-    if (!node.awaits || !this.#wanted.runs(node) || !gradients.some((gradient) => gradient))
+    if (!node.awaits || !this.#requested.runs(node) || !gradients.some((gradient) => gradient))
       return null;
-    if (node.hooks || node.retained || this.#wanted.outputsOf(node)) return null;
+    if (node.hooks || node.retained || this.#requested.outputsOf(node)) return null;
     return node.awaits(
       gradients,
       this.#options.retainGraph,
       this.#sumsFor(node, summed),
-      this.#wanted.of(node),
+      this.#requested.of(node),
     );
   }
 
@@ -162,7 +162,7 @@ class BackwardPass implements Inboxes {
 
   #countEdges(roots: readonly Root[]): void {
     const places = roots.map(({ tensor }) => placeOf(tensor));
-    this.#wanted.findLeading(places);
+    this.#requested.findLeading(places);
     const pending: GradNode[] = [];
     /** Nodes that must know their contributing outputs, and those found so far. */
     const waiting = new Map<GradNode, Set<number>>();
@@ -170,7 +170,7 @@ class BackwardPass implements Inboxes {
       for (const place of this.#options.names?.of(given) ?? [given]) countOne(place);
     };
     const countOne = (place: Place) => {
-      if (!this.#wanted.concerns(place)) return;
+      if (!this.#requested.concerns(place)) return;
       const key = keyOf(place);
       if ('node' in place) waiting.get(place.node)?.add(place.index);
       const inbox = this.#inboxes.get(key);
@@ -179,7 +179,7 @@ class BackwardPass implements Inboxes {
         return;
       }
       this.#inboxes.set(key, { gradients: [], missing: 1 });
-      if (!('node' in place) || !this.#wanted.runs(place.node)) return;
+      if (!('node' in place) || !this.#requested.runs(place.node)) return;
       this.#refuseConsumed(place);
       if (place.node.leadsTo) waiting.set(place.node, new Set([place.index]));
       else pending.push(place.node);
@@ -199,7 +199,7 @@ class BackwardPass implements Inboxes {
   ): boolean {
     if (waiting.size === 0) return false;
     const node = [...waiting.keys()].reduce((a, b) => (a.sequence > b.sequence ? a : b));
-    const leads = node.leadsTo!(waiting.get(node)!, this.#wanted.of(node));
+    const leads = node.leadsTo!(waiting.get(node)!, this.#requested.of(node));
     waiting.delete(node);
     if (leads) this.#leads.set(node, leads);
     for (const target of this.#targetsOf(node)) if (target) count(target);
@@ -223,7 +223,7 @@ class BackwardPass implements Inboxes {
     const { retainGraph, onNode } = this.#options;
     if (!inbox.gradients.some((gradient) => gradient)) {
       // No gradient reached the node, so it passes none on.
-      const targets = this.#wanted.runs(node) ? this.#targetsOf(node) : [];
+      const targets = this.#requested.runs(node) ? this.#targetsOf(node) : [];
       for (const target of targets) if (target) this.#deliver(target, null);
       return;
     }
@@ -232,13 +232,15 @@ class BackwardPass implements Inboxes {
     const summed = ahead?.summed ?? new Set<number>();
     try {
       const passInner = this.#passOutputs(node, inbox);
-      if (!this.#wanted.runs(node)) return;
+      if (!this.#requested.runs(node)) return;
       onNode?.(node, inbox.gradients);
-      const wanted = node.targets.map((target) => target !== null && this.#wanted.concerns(target));
+      const requested = node.targets.map(
+        (target) => target !== null && this.#requested.concerns(target),
+      );
       const takeSum = this.#sumsFor(node, summed);
-      const only = this.#wanted.of(node);
+      const only = this.#requested.of(node);
       const apply = () =>
-        node.apply(inbox.gradients, retainGraph, wanted, takeSum, passInner, only);
+        node.apply(inbox.gradients, retainGraph, requested, takeSum, passInner, only);
       if (ahead) results = ahead.results;
       else results = spans.active ? spans.around(spanOf(node), apply) : apply();
     } finally {
@@ -268,16 +270,16 @@ class BackwardPass implements Inboxes {
 
   /** Passes gradients that are complete before the node runs; returns the callback for those completed inside. */
   #passOutputs(node: GradNode, { gradients }: Inbox): PassOutput | null {
-    if (!node.hooks && !node.retained && !this.#wanted.outputsOf(node)) return null;
-    const wanted = this.#wanted.outputsOf(node);
+    if (!node.hooks && !node.retained && !this.#requested.outputsOf(node)) return null;
+    const requested = this.#requested.outputsOf(node);
     const { sink } = this.#options;
     const pass = (index: number, gradient: Tensor): Tensor => {
       const passed = passOutput(node, index, gradient);
-      if (wanted?.has(index)) sink({ node, index }, share(passed));
+      if (requested?.has(index)) sink({ node, index }, share(passed));
       return passed;
     };
     // A node that doesn't run contributes nothing.
-    const innerOutputs = this.#wanted.runs(node) ? node.innerOutputs : null;
+    const innerOutputs = this.#requested.runs(node) ? node.innerOutputs : null;
     for (const index of node.hookOrder ?? gradients.keys()) {
       const gradient = gradients[index];
       if (gradient && !innerOutputs?.has(index)) gradients[index] = pass(index, gradient);
@@ -293,7 +295,7 @@ class BackwardPass implements Inboxes {
 
   put(place: Place, gradient: Tensor | null): void {
     const inbox = this.#inboxes.get(keyOf(place));
-    if (!inbox || !this.#wanted.concerns(place)) {
+    if (!inbox || !this.#requested.concerns(place)) {
       gradient?.dispose();
       return;
     }

@@ -59,14 +59,14 @@ export function gradWith(
 ): (Tensor | null)[] {
   expectOptions('grad', options, gradKinds);
   const { createGraph = false, retainGraph = createGraph } = options;
-  const places = listOf(inputs).map(wantedPlace);
+  const places = listOf(inputs).map(requestedPlace);
   const found = new Map<Key, Tensor[]>();
   try {
     runBackward(rootsFor(listOf(outputs), options.gradOutputs ?? null), {
       retainGraph,
       createGraph,
       ...watch,
-      wanted: places,
+      requested: places,
       sink: (place, gradient) => {
         const gradients = found.get(keyOf(place)) ?? [];
         gradients[indexOf(place)] = gradient;
@@ -89,7 +89,7 @@ function listOf(tensors: OneOrMore): readonly Tensor[] {
   return tensors as readonly Tensor[];
 }
 
-function wantedPlace(input: Tensor): Place {
+function requestedPlace(input: Tensor): Place {
   expectHistory('grad', input);
   return placeOf(input);
 }

@@ -23,7 +23,7 @@ export class DynamicTensor extends Holder {
   }
 
   /** Passes its reference to the data to the caller; must not be read afterwards. */
-  surrender(): ListItem {
+  moveOut(): ListItem {
     const { data } = this;
     this.#data = null;
     return data;

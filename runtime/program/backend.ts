@@ -21,7 +21,7 @@ export interface Backend {
   readonly isAsync?: boolean;
   /**
    * Compiles `program`, whose op `i` is the op of `plan.steps[i]`; the parts of a fused op are in `kernel.body`.
-   * `device` is the device of its first result. `isComputable` tells for each step whether `begin` returns true.
+   * `device` is the device of its first result. `isComputable` returns for each step whether `begin` returns true.
    */
   compile(
     program: Program,

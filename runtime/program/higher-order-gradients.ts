@@ -48,7 +48,7 @@ export interface GradientRequest {
   /** Whether gradients of outputs that other outputs depend on are observed. */
   readonly watched: boolean;
   /** The requested gradients; null for all. */
-  readonly wanted: {
+  readonly requested: {
     readonly targets: readonly number[];
     readonly outputs: readonly number[];
   } | null;
@@ -76,7 +76,7 @@ export interface GradientPart {
 export interface GradientProgram {
   readonly reads: readonly ReadValue[];
   /** Recomputes values that forward has not kept; null if none are missing. */
-  readonly again: GradientPart | null;
+  readonly rematerialized: GradientPart | null;
   /** Values whose data forward must have kept. */
   readonly taken: ReadonlySet<ValueId>;
   /** Ids of the given gradients: of outputs, of values, and earlier contributions. */
@@ -108,7 +108,7 @@ export interface BackwardByNumbers {
   /** The outputs and values with a gradient. */
   readonly roots: readonly number[];
   /** The requested gradients: indices of targets, and of outputs and values; null for all. */
-  readonly wanted: {
+  readonly requested: {
     readonly targets: readonly number[];
     readonly values: readonly number[];
   } | null;

@@ -124,5 +124,5 @@ export interface BackwardPart {
   /** Gradient arrivals as in JointProgram: leaf hooks run in this order. */
   readonly arrivals: readonly GradientContribution[];
   /** Compiles higher-order gradients; undefined without a compiler. */
-  readonly again?: HigherOrderGradients;
+  readonly higherOrder?: HigherOrderGradients;
 }

@@ -91,7 +91,7 @@ export class ValueMemory {
     }
   }
 
-  /** Whether a branch or loop may have made this and another value share memory. */
+  /** Whether this and another value may share memory because of a branch or loop. */
   isLinked(id: ValueId): boolean {
     return (this.#linked.get(this.rootOf(id))?.size ?? 0) > 1;
   }

@@ -32,7 +32,7 @@ import type { Scope } from './scope/scope.ts';
 const hookOrders = new WeakMap<readonly ValueId[], readonly number[]>();
 
 /** The outputs with a gradient, and the requested gradients. */
-type Backward = Pick<BackwardVariant, 'outputs' | 'wanted'>;
+type Backward = Pick<BackwardVariant, 'outputs' | 'requested'>;
 
 /**
  * The grad node of one run of a subgraph. It locks the scope, in which only values that backward reads still have
@@ -81,7 +81,7 @@ export class RunProgramNode extends GradNode {
   override apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
-    _wanted: readonly boolean[],
+    _requested: readonly boolean[],
     takeSum: TakeSum,
     passInner: PassOutput | null,
     only: RequestedGradients | null,
@@ -91,7 +91,7 @@ export class RunProgramNode extends GradNode {
     const arrivals = this.#observedArrivals();
     this.#pathOrder = arrivals && variant.orderOf(arrivals);
     const isOther = gradOutputs.length > this.backward.gradOutputs.length;
-    // Only the path's program tells which values of an iteration this backward reads.
+    // Only the path's program shows which values of an iteration this backward reads.
     const isPathNeeded = this.subgraph.recorded !== null && this.#onTapes.changed().length > 0;
     if (gradEnabled() || isOther || isPathNeeded || (passInner && this.isPathObserved(only))) {
       return applyRecorded(this, variant, { gradOutputs, retainGraph, takeSum, passInner });
@@ -160,12 +160,12 @@ export class RunProgramNode extends GradNode {
   /** Throws AutogradError if part of this backward has already run, before any leaf receives a gradient. */
   override leadsTo(
     outputs: ReadonlySet<number>,
-    wanted: RequestedGradients | null,
+    requested: RequestedGradients | null,
   ): readonly boolean[] | null {
     const isReplayed = this.isSpent || this.results.isOpenByReplay;
-    const error = isReplayed && this.#eagerRefusal({ outputs: [...outputs], wanted }, []);
+    const error = isReplayed && this.#eagerRefusal({ outputs: [...outputs], requested }, []);
     if (error) throw error;
-    const expected = this.subgraph.backwards!.ofOutputs(outputs, wanted);
+    const expected = this.subgraph.backwards!.ofOutputs(outputs, requested);
     this.results.expectOpen(expected, outputs);
     for (const index of outputs) if (index >= this.backward.gradOutputs.length) return null;
     this.#expected = expected;
@@ -177,11 +177,11 @@ export class RunProgramNode extends GradNode {
     return expected.freeing.gradInputs.map((id, i) => id !== null && reaches(i));
   }
 
-  override leadingOutputs(wanted: RequestedGradients): ReadonlySet<number> {
-    const leading = new Set(this.subgraph.backwards!.leadingOutputs(wanted));
+  override leadingOutputs(requested: RequestedGradients): ReadonlySet<number> {
+    const leading = new Set(this.subgraph.backwards!.leadingOutputs(requested));
     const { gradOutputs } = this.backward;
     const { regionResults } = this.subgraph;
-    for (const index of wanted.outputs) {
+    for (const index of requested.outputs) {
       if (!regionResults.has(index)) continue;
       gradOutputs.forEach((id, i) => {
         if (id !== null) leading.add(i);
@@ -216,7 +216,7 @@ export class RunProgramNode extends GradNode {
 
   /**
    * Whether the gradient of a branch or loop result is observed. Ops inside that read the tensor, under any name,
-   * contribute to it; only the path tells which ran.
+   * contribute to it; only the path shows which ran.
    */
   isPathObserved(only: RequestedGradients | null): boolean {
     for (const index of this.subgraph.regionResults) {
@@ -247,7 +247,7 @@ export class RunProgramNode extends GradNode {
 
   /**
    * Returns the arrivals of gradients on the path of a program with branches or loops, if a hook on a leaf observes
-   * their order, or if only the path tells whether a freed graph is reached; otherwise null.
+   * their order, or if only the path shows whether a freed graph is reached; otherwise null.
    */
   #observedArrivals(): readonly GradientContribution[] | null {
     const { recorded } = this.subgraph;
@@ -269,7 +269,7 @@ export class RunProgramNode extends GradNode {
   }
 
   protected override releaseSaved(): void {
-    this.subgraph.scopes.giveBack(this.scope);
+    this.subgraph.scopes.release(this.scope);
   }
 
   /** The path of the run, read on first request; null if there is no tape. */
@@ -326,7 +326,7 @@ export class RunProgramNode extends GradNode {
   }
 
   override refusedTwice(index: number): AutogradError {
-    return this.secondBackward({ outputs: [index], wanted: null });
+    return this.secondBackward({ outputs: [index], requested: null });
   }
 
   /** Returns the error for a second backward of these outputs. */
@@ -335,10 +335,10 @@ export class RunProgramNode extends GradNode {
   }
 
   /** Notes a backward without `retainGraph` that has received gradients of forward values. */
-  closeThrough({ outputs, wanted }: Backward, values: readonly { readonly of: number }[]): void {
+  closeThrough({ outputs, requested }: Backward, values: readonly { readonly of: number }[]): void {
     const { gradOutputs } = this.backward;
     const through = values.map(({ of }) => gradOutputs.length + of);
-    this.results.closeThrough({ outputs: [...outputs, ...through], wanted }, () => {
+    this.results.closeThrough({ outputs: [...outputs, ...through], requested }, () => {
       return neededByOpen(this, this.results.closed.map(numbersOf));
     });
   }
@@ -355,9 +355,9 @@ export class RunProgramNode extends GradNode {
   }
 }
 
-function numbersOf({ outputs, wanted }: Backward): BackwardByNumbers {
-  const targets = [...(wanted?.targets.keys() ?? [])].filter((i) => wanted!.targets[i]);
-  return { roots: outputs, wanted: wanted && { targets, values: [...wanted.outputs] } };
+function numbersOf({ outputs, requested }: Backward): BackwardByNumbers {
+  const targets = [...(requested?.targets.keys() ?? [])].filter((i) => requested!.targets[i]);
+  return { roots: outputs, requested: requested && { targets, values: [...requested.outputs] } };
 }
 
 /** Returns whether a planned backward reads a value; values on tapes always count as read. */

@@ -19,8 +19,8 @@ export function neededByOpen(
   gradOutputs.forEach((given, output) => {
     if (given === null) return;
     const targets = gradInputs.map((id, target) => id !== null && isOpen(output, target));
-    const wanted = { targets, outputs: new Set<number>() };
-    const { retaining } = subgraph.backwards!.ofOutputs(new Set([output]), wanted);
+    const requested = { targets, outputs: new Set<number>() };
+    const { retaining } = subgraph.backwards!.ofOutputs(new Set([output]), requested);
     if (retaining.gradInputs.every((id) => id === null)) return;
     isAnyOpen = true;
     for (const id of retaining.reads) needed.add(id);

@@ -17,7 +17,7 @@ export class OpenResults {
   readonly #repeatable: ReadonlySet<ValueId>;
   /** The values that later backwards may read; null if no backward can follow. */
   #needed: ReadonlySet<ValueId> | null = null;
-  /** Whether forward values have received gradients, so that only a replay of the run tells which results are open. */
+  /** Whether forward values have received gradients, so that only a replay of the run shows which results are open. */
   isOpenByReplay = false;
   /** All backwards without `retainGraph`. */
   readonly #closed: ClosedResults[] = [];
@@ -43,7 +43,10 @@ export class OpenResults {
     const own = variant.freeing.differentiated;
     if (done.size === 0 || isApart(own, done)) return;
     const isRepeatable = [...own].every((id) => this.#repeatable.has(id) || !done.has(id));
-    const error = this.#refused({ outputs: [...outputs], wanted: variant.wanted }, isRepeatable);
+    const error = this.#refused(
+      { outputs: [...outputs], requested: variant.requested },
+      isRepeatable,
+    );
     if (error) throw error;
   }
 
@@ -134,7 +137,7 @@ export class OpenResults {
 }
 
 /** The outputs of a backward, and the gradients it requested. */
-type ClosedResults = Pick<BackwardVariant, 'outputs' | 'wanted'>;
+type ClosedResults = Pick<BackwardVariant, 'outputs' | 'requested'>;
 
 function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {
   for (const id of a) if (b.has(id)) return false;

@@ -59,7 +59,7 @@ export function applyRecorded(
       values: described(ofValues),
       earlier: described(earlier),
       watched: passInner !== null,
-      wanted: wantedNumbers(variant),
+      requested: requestedNumbers(variant),
       path: path?.taken ?? null,
     };
     const numbers = subgraph.numbersOf(scope);
@@ -137,10 +137,10 @@ export function passComplete(
   for (const gradient of passed) gradient?.dispose();
 }
 
-function wantedNumbers({ wanted }: BackwardVariant): GradientRequest['wanted'] {
-  if (!wanted) return null;
-  const targets = [...wanted.targets.keys()].filter((i) => wanted.targets[i]);
-  return { targets, outputs: [...wanted.outputs] };
+function requestedNumbers({ requested }: BackwardVariant): GradientRequest['requested'] {
+  if (!requested) return null;
+  const targets = [...requested.targets.keys()].filter((i) => requested.targets[i]);
+  return { targets, outputs: [...requested.outputs] };
 }
 
 function innerOutputs({ parts }: GradientProgram): ReadonlySet<number> {

@@ -67,8 +67,12 @@ export class Subgraph {
     this.values = continued.values;
     this.stored = (backward?.saved.withData ?? []).filter((id) => values[id]!.device.expectLanded);
     this.backwards = backward && new BackwardVariants(backward, values);
-    this.recorded = backward?.again
-      ? new RecordedBackwards(backward.again, (own) => this.recordedPart(own), this.#scalarTable)
+    this.recorded = backward?.higherOrder
+      ? new RecordedBackwards(
+          backward.higherOrder,
+          (own) => this.recordedPart(own),
+          this.#scalarTable,
+        )
       : null;
     this.regionResults = this.recorded ? resultsOfRegions(planned.forward) : none;
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
@@ -128,7 +132,7 @@ export class Subgraph {
       this.#forward.run(scope);
       return this.#end(scope, inputs, watching, gradEnabled());
     } catch (error) {
-      this.scopes.giveBack(scope);
+      this.scopes.release(scope);
       throw error;
     }
   }
@@ -155,7 +159,7 @@ export class Subgraph {
       await this.#forward.runAsync(scope);
       return this.#end(scope, inputs, watching, records);
     } catch (error) {
-      this.scopes.giveBack(scope);
+      this.scopes.release(scope);
       before.restore();
       throw error;
     } finally {
@@ -177,7 +181,7 @@ export class Subgraph {
       const id = ids[i]!;
       const put = this.#enters[i];
       if (put) put(slots[id]!, inputs[i]!, values[id]!, this.#identities[i]!);
-      if (i < 31 && (donated >> i) & 1) inputs[i]!.surrender();
+      if (i < 31 && (donated >> i) & 1) inputs[i]!.donate();
     }
     if (this.#scalars.size > 0) this.#scalars.run(numbers, scope.scalars);
   }
@@ -196,7 +200,7 @@ export class Subgraph {
     for (let i = 0; i < results.length; i++) outputs[i] = this.take(slots, results[i]!);
     for (const id of forward.freesAtEnd) slots[id]!.release();
     if (backward && records) this.#record(scope, inputs, outputs, watching);
-    else this.scopes.giveBack(scope);
+    else this.scopes.release(scope);
     if (this.#bases) joinShared(inputs, outputs, this.#bases);
     return outputs;
   }

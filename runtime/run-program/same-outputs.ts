@@ -1,4 +1,4 @@
-/** Outputs that may turn out to be one tensor after a run, or a tensor that was passed in. */
+/** Outputs that may be one tensor in a run, or a tensor that was passed in. */
 
 import type { Tensor } from '../tensor/tensor.ts';
 import { inputThatIs, isSameValue, valueIn } from './scope/identity.ts';

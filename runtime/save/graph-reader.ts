@@ -30,7 +30,7 @@ const maxRegionLevels = 200;
 const mostFusedLevels = 2;
 
 /**
- * How plans from a file are used: as saved, or without facts that are specific to the kind of device they were made
+ * How plans from a file are used: as saved, or without facts that are specific to the kind of device they were planned
  * for. The order of ops and the frees are always valid. On another kind, values have their own blocks, and a result
  * reuses an operand's memory only if the kernel allows it.
  */

@@ -9,7 +9,7 @@ import { readBytes } from './file/files.ts';
 import type { LoadedProgram } from './loaded-program.ts';
 import type { BytePredictor, readProgram } from './program-format.ts';
 import { TensorReader } from './tensors.ts';
-import { readValue } from './values.ts';
+import { readValue } from './value-format.ts';
 
 export interface LoadFileOptions {
   /** The device, or its name, that receives the tensors and runs the programs. The current device by default. */

@@ -27,7 +27,7 @@ import {
   type SavedSource,
   sourceReader,
 } from './saved-source.ts';
-import { encodeScalar, encodeText, readScalar, readText } from './text.ts';
+import { encodeScalar, encodeText, readScalar, readText } from './scalar-format.ts';
 
 /** A JavaScript number as a function of the values that a call reads. */
 export type SavedNumber = NumberExprOf<SourceNumber<SavedSource>>;

@@ -4,7 +4,7 @@ import { GraphWriter } from './graph-format.ts';
 import { type LoadedProgram, type ProgramParts, programParts } from './loaded-program.ts';
 import { encodeProgram, type ProgramToSave } from './program-format.ts';
 import { TensorWriter } from './tensors.ts';
-import { encodeValue, type Savable } from './values.ts';
+import { encodeValue, type Savable } from './value-format.ts';
 
 /**
  * Returns the bytes of a file with a loaded program in its current state, or with tensors and plain data such as

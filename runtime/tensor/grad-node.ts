@@ -66,17 +66,17 @@ export abstract class GradNode {
   /**
    * Returns the gradients of the inputs as handles owned by the caller, null where none is needed.
    * - May dispose `gradOutputs` early; without `retainGraph` it may also free saved values.
-   * - `wanted` marks the requested gradients; others may be computed, but are unused.
+   * - `requested` marks the requested gradients; others may be computed, but are unused.
    * - While gradients are recorded (`createGraph`), the results must carry their graph.
    * - `takeSum` transfers other nodes' sum of contributions to a target so far, or null. The returned gradient then
    *   includes it.
    * - `passInner` receives the gradients of `innerOutputs`; null if nothing observes them.
-   * - `only` is `wanted` with the outputs; null if all leaves are requested.
+   * - `only` is `requested` with the outputs; null if all leaves are requested.
    */
   abstract apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
-    wanted: readonly boolean[],
+    requested: readonly boolean[],
     takeSum: TakeSum,
     passInner: PassOutput | null,
     only: RequestedGradients | null,
@@ -114,11 +114,11 @@ export abstract class GradNode {
    */
   leadsTo?(
     outputs: ReadonlySet<number>,
-    wanted: RequestedGradients | null,
+    requested: RequestedGradients | null,
   ): readonly boolean[] | null;
 
   /** Returns the outputs that lead to the requested targets. Without this method, each output leads to every target. */
-  leadingOutputs?(wanted: RequestedGradients): ReadonlySet<number>;
+  leadingOutputs?(requested: RequestedGradients): ReadonlySet<number>;
 
   /** Frees everything kept for backward. */
   protected abstract releaseSaved(): void;

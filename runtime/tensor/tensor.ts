@@ -299,8 +299,8 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     collected.register(this, this.#lease);
   }
 
-  /** Drops this handle's reference to the memory; its meta and its place in the graph stay. */
-  surrender(): void {
+  /** Drops this handle's reference to the memory, but keeps its meta and its graph history. */
+  donate(): void {
     const { holder } = this.#lease;
     if (!holder) return;
     this.#lease.holder = null;

@@ -28,7 +28,7 @@ export type TraceEnd = ReturnType<typeof execute>;
 
 export interface Traced {
   readonly result: TraceResult;
-  /** Whether numbers stayed in the program up to a graph break without deciding anything. */
+  /** Whether the program contains numbers up to a graph break that decide nothing. */
   readonly gainsNothing: boolean;
   /** Whether copies leave the program where eager execution has views of memory that outlives it. */
   readonly leavesCopies: boolean;
@@ -87,11 +87,11 @@ export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): 
   };
   const resized = resizedOf(recorded);
   // Numeric keys get value guards if the trace can't be replayed for other sizes.
-  const own = resized
+  const guarded = resized
     ? result
     : { ...result, guards: [...result.guards, ...sizes.fixedNumbers(entryFrames)] };
   return {
-    result: { ...own, resized },
+    result: { ...guarded, resized },
     gainsNothing: gainsNothing(result, tracer.control),
     leavesCopies: tracer.control.copied.leave(tracer.surroundings, outputs.values),
   };

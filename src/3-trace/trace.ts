@@ -85,8 +85,8 @@ function withDetail(result: TraceResult, detail: string): TraceResult {
   const { outcome } = result;
   if (outcome.kind !== 'break') return result;
   const { record } = outcome;
-  const own = { ...record, detail: `${record.detail}; ${detail}` };
-  return { ...result, outcome: { ...outcome, record: own } };
+  const extended = { ...record, detail: `${record.detail}; ${detail}` };
+  return { ...result, outcome: { ...outcome, record: extended } };
 }
 
 function endsWithDecision({ outcome }: TraceResult): boolean {

@@ -76,10 +76,10 @@ export function differentiateAgain(
     runBackward(roots, {
       retainGraph: true,
       createGraph: request.recorded,
-      ...(request.wanted && {
-        wanted: [
-          ...request.wanted.targets.map((i) => targets[i]!),
-          ...request.wanted.outputs.map((i) => outputs[i]!),
+      ...(request.requested && {
+        requested: [
+          ...request.requested.targets.map((i) => targets[i]!),
+          ...request.requested.outputs.map((i) => outputs[i]!),
         ].map(placeOf),
       }),
       sink: (place, gradient) => {

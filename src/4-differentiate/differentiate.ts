@@ -9,7 +9,7 @@ import type { JointProgram, Program, ValueId } from '../../runtime/program/progr
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { DifferentiateRegion, RegionOptions } from '../regions/append-control.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
-import { gradientNames } from '../regions/names.ts';
+import { gradientNames } from '../regions/gradient-names.ts';
 import { noteSameInputs, sameElements } from '../regions/same-tensors.ts';
 import { arrivalsAt } from './arrivals.ts';
 import { dropNeedlessSums } from './go-on-from-earlier.ts';

@@ -29,15 +29,15 @@ interface BackwardToRefuse extends BackwardByNumbers, Pick<RejectedBackward, 'ea
  */
 export function eagerRefusal(
   made: Differentiated,
-  { roots, wanted, earlier, changed }: BackwardToRefuse,
+  { roots, requested, earlier, changed }: BackwardToRefuse,
 ): AutogradError | null {
   return withReplayed(made, (backward, builder) => {
     try {
       for (const each of earlier) backward(each);
       // Eager backward visits everything below one result before it visits the next result.
-      for (const root of roots) backward({ roots: [root], wanted }, true);
+      for (const root of roots) backward({ roots: [root], requested }, true);
       for (const id of changed) builder.memory.noteWrite(id);
-      backward({ roots, wanted });
+      backward({ roots, requested });
     } catch (error) {
       if (error instanceof AutogradError) return error;
       throw error;
@@ -61,8 +61,8 @@ export function stillOpen(
         (i) =>
           isGiven &&
           succeeds(() => {
-            const wanted = { targets: [i], values: [] };
-            backward({ roots: [output], wanted }, true);
+            const requested = { targets: [i], values: [] };
+            backward({ roots: [output], requested }, true);
           }),
       );
     });
@@ -94,17 +94,18 @@ function withReplayed<T>(
       const count = differentiable.length;
       return tensors[number < count ? forward.outputs[number]! : number - count]!;
     };
-    return body(({ roots, wanted }, retainGraph = false) => {
+    return body(({ roots, requested }, retainGraph = false) => {
       const given = roots.map((number) => {
         const tensor = numbered(number);
         return { tensor, gradient: builder.input(contiguousMeta(tensor, tensor.device)) };
       });
       runBackward(given, {
         retainGraph,
-        ...(wanted && {
-          wanted: [...wanted.targets.map((i) => targets[i]!), ...wanted.values.map(numbered)].map(
-            placeOf,
-          ),
+        ...(requested && {
+          requested: [
+            ...requested.targets.map((i) => targets[i]!),
+            ...requested.values.map(numbered),
+          ].map(placeOf),
         }),
         sink: () => {},
         onNode: (node, gradients) => fillGradients(builder, node, gradients),

@@ -94,11 +94,11 @@ export function compactViews(program: Program, chosen: readonly ValueId[]): Comp
   const ops = program.ops.flatMap((op): ProgramOp[] => {
     const inputs = op.inputs.map((id) => copyOf.get(id) ?? id);
     const [view] = op.outputs;
-    const own = { ...op, inputs };
-    if (view === undefined || !copied.has(view)) return [own];
-    const copies = copiesOf(view, own, values);
+    const rewritten = { ...op, inputs };
+    if (view === undefined || !copied.has(view)) return [rewritten];
+    const copies = copiesOf(view, rewritten, values);
     copyOf.set(view, copies.at(-1)!.outputs[0]!);
-    return [own, ...copies];
+    return [rewritten, ...copies];
   });
   const compacted = { ...program, values, ops };
   const original = definedIn(compacted).map((id) => (id < program.values.length ? id : null));

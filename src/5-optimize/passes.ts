@@ -235,7 +235,7 @@ function withoutDeadCode(program: Staged['program']): Staged['program'] {
   return { ...program, ops: eliminateDeadCode(program.ops, program.outputs) };
 }
 
-/** Runs only on the backward part of a joint program: its forward part stays as the user wrote it. */
+/** Runs only on the backward part of a joint program: its forward part remains as the user wrote it. */
 function withoutDeadRematerialized(
   program: Staged['program'],
   { firstLate }: Staged,

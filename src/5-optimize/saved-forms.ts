@@ -63,9 +63,9 @@ function candidatesIn(
       if (operandUse(op.op, operand) === 'shape' || late[facts.definitionIndex(id)]) return;
       const root = facts.rootOf(id);
       if (isFree(root)) return;
-      const own = found.get(root) ?? { reads: new Set(), firstRead: i };
-      own.reads.add(id);
-      found.set(root, own);
+      const uses = found.get(root) ?? { reads: new Set(), firstRead: i };
+      uses.reads.add(id);
+      found.set(root, uses);
       const isAlike = sizeOf(values[id]!.shape) === sizeOf(values[root]!.shape);
       const isForwarded = op.op.kernel.kind === 'control';
       if (isForwarded || !isAlike || !isContiguousMeta(values[id]!)) refused.add(root);

@@ -7,8 +7,8 @@ import { decodedPlaces, fitsBytes, windowsOf } from './saved/place-codes.ts';
 
 /**
  * For the gradient of max-pooling, stores the position of each maximum as uint8 within its window instead of int32
- * within the plane: forward's kernel writes it, and the gradient's kernel reads it. Positions stay int32 if they are an
- * output, if another op reads them, or if a window spans more than 256 elements of a plane. No program needs more
+ * within the plane: forward's kernel writes it, and the gradient's kernel reads it. Positions remain int32 if they are
+ * an output, if another op reads them, or if a window spans more than 256 elements of a plane. No program needs more
  * bytes, whatever its plan.
  */
 export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {

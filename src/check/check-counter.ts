@@ -5,7 +5,7 @@ import { runIsolated } from './run-isolated.ts';
 /** Counters of check mode for one captured function. */
 export class CheckCounter {
   /** How many runs of each subgraph are checked; 0 for none. */
-  readonly wanted: number;
+  readonly limit: number;
   /** The number of checked runs, and of checked backwards. */
   runs = 0;
   backwards = 0;
@@ -13,8 +13,8 @@ export class CheckCounter {
   #pending: Promise<void> = Promise.resolve();
   #found: CheckError | null = null;
 
-  constructor(wanted: number) {
-    this.wanted = wanted;
+  constructor(limit: number) {
+    this.limit = limit;
   }
 
   /** Compares once the device has been read; `throwFound` throws a difference. */

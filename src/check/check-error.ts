@@ -12,7 +12,7 @@ export function* checkError(
   scenario: Scenario,
   call: BackwardCall | null,
   expected: Outcome,
-  { of, given, expected: wanted }: Difference,
+  difference: Difference,
 ): Reading<CheckError> {
   const found = yield* findCulprit(source, scenario, call, expected);
   const value = found ? yield* firstValueThatDiffers(source, found.index, scenario, call) : null;
@@ -23,8 +23,8 @@ export function* checkError(
   const first = value ? `; the first value that differs is the result of ${value.op}` : '';
   return new CheckError({
     what: `check: ${program} differs from its traced program${maker}${first}`,
-    given: `${of}: ${given}`,
-    expected: wanted,
+    given: `${difference.of}: ${difference.given}`,
+    expected: difference.expected,
     remedy: found
       ? `until this is mended: toStatic(fn, { ${found.suspect.option} }); please report it with the function`
       : 'please report it with the function',

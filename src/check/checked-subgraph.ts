@@ -89,7 +89,7 @@ class CheckedSubgraph extends Subgraph {
   }
 
   #isDue(path: string): boolean {
-    return (this.#paths.get(path) ?? 0) < this.#counter.wanted;
+    return (this.#paths.get(path) ?? 0) < this.#counter.limit;
   }
 
   #takeRun(path: string): boolean {
@@ -175,7 +175,7 @@ class CheckedSubgraph extends Subgraph {
   /** Whether a backward with these gradients is checked. */
   takeBackward(kind: string, canCheck: boolean): boolean {
     const count = this.#backwards.get(kind) ?? 0;
-    if (count >= this.#counter.wanted) return false;
+    if (count >= this.#counter.limit) return false;
     if (!canCheck) {
       this.#owesBackward = true;
       return false;
@@ -241,7 +241,7 @@ class CheckedNode extends RunProgramNode {
   override apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
-    wanted: readonly boolean[],
+    requested: readonly boolean[],
     takeSum: TakeSum,
     passInner: PassOutput | null,
     only: RequestedGradients | null,
@@ -254,19 +254,19 @@ class CheckedNode extends RunProgramNode {
       !(passInner && this.isPathObserved(only));
     // Missing gradients are holes in the list.
     const given = Array.from(gradOutputs, (gradient) => (gradient ? 1 : 0)).join('');
-    const requested = only ? `${only.targets.map(Number).join('')} ${[...only.outputs]}` : '';
-    const kind = `${given} ${retainGraph} ${gradEnabled()} ${requested}`;
+    const observed = only ? `${only.targets.map(Number).join('')} ${[...only.outputs]}` : '';
+    const kind = `${given} ${retainGraph} ${gradEnabled()} ${observed}`;
     if (!isOfOutputs || !this.#checked.takeBackward(kind, check !== null) || !check) {
-      return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner, only);
+      return super.apply(gradOutputs, retainGraph, requested, takeSum, passInner, only);
     }
     const call = ifMemoryAllows(
-      () => new BackwardCall(gradOutputs, wanted, passInner !== null, only),
+      () => new BackwardCall(gradOutputs, requested, passInner !== null, only),
     );
-    if (!call) return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner, only);
+    if (!call) return super.apply(gradOutputs, retainGraph, requested, takeSum, passInner, only);
     const gradients = super.apply(
       gradOutputs,
       retainGraph,
-      wanted,
+      requested,
       (target) => {
         const sum = takeSum(target);
         runIsolated(() => call.noteSum(target, sum));
@@ -309,12 +309,12 @@ export function checkedSubgraph(
 ): Subgraph {
   const source = sourceOf(planned);
   const computesNothing = planned.values.some(({ device }) => device.kind === 'meta');
-  if (!source || counter.wanted === 0 || computesNothing) return new Subgraph(planned);
+  if (!source || counter.limit === 0 || computesNothing) return new Subgraph(planned);
   return new CheckedSubgraph(planned, source, counter, isCalled);
 }
 
-function referenceOf({ program, wanted, compile }: CompiledFrom): Subgraph {
-  return new Subgraph(compile(program, wanted, referenceOptions, []).planned);
+function referenceOf({ program, requested, compile }: CompiledFrom): Subgraph {
+  return new Subgraph(compile(program, requested, referenceOptions, []).planned);
 }
 
 /** Makes the copies that a check needs; null if memory doesn't suffice: the run is then not checked. */

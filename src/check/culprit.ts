@@ -152,10 +152,10 @@ export function repeat(
 
 /** Returns the program under the plan with the first `count` suspects enabled. */
 export function variantOf(source: CompiledFrom, count: number): Subgraph {
-  const { program, wanted, donated, compile } = source;
+  const { program, requested, donated, compile } = source;
   const options = optionsWith(source, count);
   const takenOver = options.memory.donate ? donated : [];
-  return new Subgraph(compile(program, wanted, options, takenOver).planned);
+  return new Subgraph(compile(program, requested, options, takenOver).planned);
 }
 
 /** A suspect that makes a difference when it is enabled after the earlier ones, and its index. */

@@ -113,8 +113,8 @@ export function* compare(actual: Outcome, expected: Outcome): Reading<Difference
 }
 
 function compareErrors(actual: unknown, expected: unknown): Difference | null {
-  const [given, wanted] = [nameOfError(actual), nameOfError(expected)];
-  return given === wanted ? null : { of: 'the run', given, expected: wanted };
+  const [given, expectedName] = [nameOfError(actual), nameOfError(expected)];
+  return given === expectedName ? null : { of: 'the run', given, expected: expectedName };
 }
 
 function nameOfError(error: unknown): string {
@@ -130,8 +130,8 @@ function compareForms(a: ShownValue | null, b: ShownValue | null): Difference | 
     return { of: (a ?? b)!.name, given: given!, expected: expected! };
   }
   const of = `${b.name}, ${formatSpec(b.tensor)}`;
-  const [layout, wanted] = [layoutOf(a.tensor), layoutOf(b.tensor)];
-  if (layout !== wanted) return { of, given: layout, expected: wanted };
+  const [layout, expected] = [layoutOf(a.tensor), layoutOf(b.tensor)];
+  if (layout !== expected) return { of, given: layout, expected };
   if (a.requiresGrad !== b.requiresGrad) {
     return { of, given: `requiresGrad ${a.requiresGrad}`, expected: `${b.requiresGrad}` };
   }

@@ -128,7 +128,7 @@ export function nodeOf(outputs: readonly Tensor[]): RunProgramNode | null {
 export class BackwardCall {
   readonly #given: Images;
   readonly #missing: readonly (null | undefined)[];
-  readonly #wanted: readonly boolean[];
+  readonly #requested: readonly boolean[];
   readonly #only: RequestedGradients | null;
   /** Contributions that other nodes made earlier, by target. */
   readonly #sums = new Map<number, Images>();
@@ -144,14 +144,14 @@ export class BackwardCall {
 
   constructor(
     given: readonly Gradient[],
-    wanted: readonly boolean[],
+    requested: readonly boolean[],
     watches: boolean,
     only: RequestedGradients | null,
   ) {
     this.#given = new Images(given);
     this.#missing = Array.from(given, (gradient) => (gradient === undefined ? undefined : null));
     this.#recorded = Array.from(given, (gradient) => gradient?.requiresGrad ?? false);
-    this.#wanted = wanted;
+    this.#requested = requested;
     this.#only = only;
     this.#watches = watches;
   }
@@ -179,7 +179,7 @@ export class BackwardCall {
         node.apply(
           given,
           true,
-          this.#wanted,
+          this.#requested,
           (target) => this.#sumAt(target),
           this.#watches ? (index, gradient) => this.#passInner(index, gradient) : null,
           this.#only,

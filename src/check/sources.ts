@@ -7,7 +7,7 @@ import type { SubgraphStages } from '../programs/stages.ts';
 export interface CompiledFrom extends CompiledInput {
   readonly compile: (
     program: Program,
-    wanted: CompiledInput['wanted'],
+    requested: CompiledInput['requested'],
     options: CompileOptions,
     donated: readonly number[],
   ) => SubgraphStages;

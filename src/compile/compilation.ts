@@ -48,7 +48,7 @@ export interface CompileOptions {
 /** Everything that determines how a program is compiled. */
 export interface CompiledInput {
   readonly program: Program;
-  readonly wanted: {
+  readonly requested: {
     readonly needsGrad: readonly boolean[];
     readonly differentiable: readonly boolean[];
   };
@@ -90,7 +90,7 @@ export function* onlyPlan(steps: Steps<SubgraphStages | null>): Steps<SubgraphSt
   return stages;
 }
 
-/** The context of passes, as far as their caller knows it. */
+/** The part of the passes' context that their caller determines. */
 type OwnContext = Omit<PassContext, 'isFirst' | 'choices'>;
 
 /** One run of the pipeline: its options, and a record of the passes that ran. */

@@ -38,7 +38,6 @@ import { replayedArrivals } from '../4-differentiate/replayed-arrivals.ts';
 import { eliminateDeadCode } from '../5-optimize/cleanup/dead-code.ts';
 import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
 import { valuesFromStores } from '../5-optimize/offload.ts';
-import { recomputeValues } from '../5-optimize/recompute-values.ts';
 import { valuesFromCodes } from '../5-optimize/saved-dtype.ts';
 import { placesFromCodes } from '../5-optimize/saved-places.ts';
 import { Choices } from '../programs/choices.ts';
@@ -47,6 +46,7 @@ import { Compilation, type CompileOptions } from './compilation.ts';
 import { copiesOfEqual } from './copies-of-equal.ts';
 import { type KeptMasks, keptMasks, readingMasks, shiftBackwardIds } from './kept-masks.ts';
 import { onlyOn } from './only-on-path.ts';
+import { recomputeValues } from './recompute-values.ts';
 
 /** The number of paths whose arrivals are cached. */
 const mostPaths = 64;
@@ -68,7 +68,7 @@ export interface Making extends Differentiated {
    * Returns ops that compute values which aren't saved, such as inputs, from saved ones, such as copies of the inputs.
    */
   readonly restoring: () => Pick<Program, 'values' | 'ops'>;
-  /** Removes values that need not be saved from the joint program, as far as its history allows. */
+  /** Removes values that need not be saved from the joint program, where its history allows it. */
   readonly simplified: (program: Program) => Program;
   readonly compile: (
     program: Program,
@@ -127,7 +127,7 @@ export function withHigherOrderGradients(
   };
   const makingOn = (path: TakenPath | null) => (path ? onlyOn(making, stages, path) : making);
   const arrivals = new RecentlyUsed<string, readonly GradientContribution[]>(mostPaths);
-  const again: HigherOrderGradients = {
+  const higherOrder: HigherOrderGradients = {
     at: (request) => gradientProgram(makingOn(request.path), request),
     eagerRefusal: ({ path, changed, ...refused }) => {
       const own = makingOn(path);
@@ -138,7 +138,7 @@ export function withHigherOrderGradients(
       return arrivals.get(JSON.stringify(path), () => replayedArrivals(makingOn(path)));
     },
   };
-  return { ...stages, planned: { ...planned, backward: { ...backward, again } } };
+  return { ...stages, planned: { ...planned, backward: { ...backward, higherOrder } } };
 }
 
 /** Whether saved values have other strides in the plan, as views of copied inputs do. */
@@ -161,7 +161,7 @@ function valuesAt({ onPath, numberOf }: Making, { frame, id }: KeptAt): ValueId[
 /** Phases 4 to 7. */
 type Compile = (
   program: Program,
-  wanted: {
+  requested: {
     readonly needsGrad: readonly boolean[];
     readonly differentiable: readonly boolean[];
   },
@@ -201,19 +201,22 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
   const parts = cuts.map(({ own, passes }, i, all) => {
     const later = all.slice(i + 1).flatMap((each) => each.own.flatMap(({ inputs }) => inputs));
     const ahead = all.slice(i + 1).flatMap((each) => (each.passes ? [each.passes.from] : []));
-    const wanted = new Set([...later, ...ahead, ...program.outputs]);
-    if (passes) wanted.add(passes.from);
+    const needed = new Set([...later, ...ahead, ...program.outputs]);
+    if (passes) needed.add(passes.from);
     const record = request.recorded ? recorded : null;
-    const part = own.length > 0 ? partOf(making, values, own, wanted, record) : null;
+    const part = own.length > 0 ? partOf(making, values, own, needed, record) : null;
     for (const id of part?.outputs ?? []) record?.add(id);
     if (passes) record?.add(passes.to);
     return { part, passes };
   });
-  const again = againOf(making, forward, reads);
-  const taken = [...reads.flatMap(({ id, data }) => (data ? [id] : [])), ...(again?.inputs ?? [])];
+  const rematerialized = rematerializedPart(making, forward, reads);
+  const taken = [
+    ...reads.flatMap(({ id, data }) => (data ? [id] : [])),
+    ...(rematerialized?.inputs ?? []),
+  ];
   return {
     reads,
-    again,
+    rematerialized,
     taken: new Set(taken.filter((id) => making.kept.has(id))),
     given,
     parts,
@@ -288,12 +291,12 @@ function partOf(
   { compile, isRelaid }: Making,
   values: ValueTable,
   ops: readonly ProgramOp[],
-  wanted: ReadonlySet<ValueId>,
+  needed: ReadonlySet<ValueId>,
   recorded: ReadonlySet<ValueId> | null,
 ): GradientPart {
   const made = new Set(ops.flatMap(({ outputs }) => outputs));
   const inputs = [...new Set(ops.flatMap((op) => op.inputs))].filter((id) => !made.has(id));
-  const outputs = [...made].filter((id) => wanted.has(id));
+  const outputs = [...made].filter((id) => needed.has(id));
   const needsGrad = inputs.map((id) => recorded?.has(id) ?? false);
   const differentiable = outputs.map((id) => {
     return recorded !== null && dtypes[values[id]!.dtype].floating;
@@ -327,21 +330,21 @@ function withOwnLayouts(
 }
 
 /** Returns the values of forward that backward recomputes itself, by ops without a gradient. */
-function againOf(
+function rematerializedPart(
   { kept, isRelaid, compile, restoring }: Making,
   before: Program,
   reads: readonly ReadValue[],
 ): GradientPart | null {
-  const wanted = reads.flatMap(({ id, data }) => (data && !kept.has(id) ? [id] : []));
-  if (wanted.length === 0) return null;
+  const missing = reads.flatMap(({ id, data }) => (data && !kept.has(id) ? [id] : []));
+  if (missing.length === 0) return null;
   const found = restoring();
   const forward = found.ops.length === 0 ? before : restored(before, found);
-  const making = recomputeValues(forward, kept, wanted);
-  if (!making) throw notKept(wanted, forward.values);
-  const program = withOwnLayouts({ ...making, outputs: wanted }, isRelaid);
+  const making = recomputeValues(forward, kept, missing);
+  if (!making) throw notKept(missing, forward.values);
+  const program = withOwnLayouts({ ...making, outputs: missing }, isRelaid);
   const none = (ids: readonly ValueId[]) => ids.map(() => false);
-  const planned = compile(program, none(program.inputs), none(wanted));
-  return { planned, inputs: program.inputs, outputs: wanted };
+  const planned = compile(program, none(program.inputs), none(missing));
+  return { planned, inputs: program.inputs, outputs: missing };
 }
 
 /** Computes the values that `restoring` computes by its ops instead of the program's. */
@@ -353,10 +356,10 @@ function restored(program: Program, restoring: Pick<Program, 'values' | 'ops'>):
   return { ...program, values, ops: [...restoring.ops, ...own] };
 }
 
-function notKept(wanted: readonly ValueId[], values: ValueTable): AutogradError {
+function notKept(missing: readonly ValueId[], values: ValueTable): AutogradError {
   return new AutogradError({
     what: 'run_program: a gradient of a gradient needs values that were not kept',
-    given: wanted.map((id) => `%${id}, a ${formatSpec(values[id]!)} tensor`).join(', '),
+    given: missing.map((id) => `%${id}, a ${formatSpec(values[id]!)} tensor`).join(', '),
     expected: 'values that the first backward reads, or that can be computed from them',
     remedy: 'capture with memory: { minimizeSaved: false }, or put the backward into the function',
   });

@@ -48,9 +48,9 @@ function numberOf(object: object): number {
 }
 
 /** Returns text that is equal for programs and options that compile identically. */
-function textOf({ program, wanted, options, donated }: CompiledInput): string {
+function textOf({ program, requested, options, donated }: CompiledInput): string {
   const { memory, without, tier, compact, rate } = options;
-  const { needsGrad, differentiable } = wanted;
+  const { needsGrad, differentiable } = requested;
   const settings = [memory, [...without], tier, compact, rate, needsGrad, differentiable, donated];
   const { nodes } = tableOf(program) ?? {};
   return JSON.stringify([settings, nodes, renumber(program)], (key, value: unknown) => {

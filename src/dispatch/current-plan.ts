@@ -27,8 +27,8 @@ const hotRuns = 64;
 const [smallOps, smallOpsOnGpu] = [8, 100];
 
 /** Returns the options for compiling a program before it is hot. */
-export function firstOptions(wanted: TraceResult, options: CompileOptions): CompileOptions {
-  const { program } = wanted;
+export function firstOptions(requested: TraceResult, options: CompileOptions): CompileOptions {
+  const { program } = requested;
   const { ops, values } = program;
   const { prefer, budget, savedDtype, offload, order, simplify, slices } = options.memory;
   const isFinal =
@@ -41,7 +41,7 @@ export function firstOptions(wanted: TraceResult, options: CompileOptions): Comp
     offload !== null ||
     !(order || simplify || slices) ||
     // With known searches, the final plan is ready just as soon.
-    hasKnownChoices({ program, wanted, options, donated: [] });
+    hasKnownChoices({ program, requested, options, donated: [] });
   return isFinal ? options : { ...options, tier: 'first' };
 }
 

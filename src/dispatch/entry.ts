@@ -71,7 +71,7 @@ export class Entry {
   readonly runsEagerly: boolean;
   /** The entry is for one set of sizes, and runs whenever its guards hold. */
   readonly declines = false;
-  readonly #giveBackUnchosen: ReturnType<typeof compileUnchosen>;
+  readonly #freeUnchosen: ReturnType<typeof compileUnchosen>;
   readonly #lasting: readonly number[];
   readonly #returns: RecipeReader | null;
   readonly #frames: readonly ((values: RunValues) => Frame)[];
@@ -106,7 +106,7 @@ export class Entry {
     this.#early = early;
     this.#effects = late.length > 0 ? compileEffects(late) : undefined;
     this.#made = new MadeByRun(result);
-    this.#giveBackUnchosen = compileUnchosen(result);
+    this.#freeUnchosen = compileUnchosen(result);
     this.#lasting = lastingOutputs(result);
     const { outcome } = result;
     this.#returns = outcome.kind === 'return' ? compileRecipe(outcome.value) : null;
@@ -349,7 +349,7 @@ export class Entry {
       sizes: this.result.sizes,
       made: [],
     };
-    this.#giveBackUnchosen?.(values);
+    this.#freeUnchosen?.(values);
     this.#make?.(values);
     // All reads come before any change.
     const follows = !this.#returns || (owned.isUsed && !owned.followsNothing);

@@ -165,9 +165,9 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   }
 
   /** A subgraph without a backward keeps nothing, so its plan doesn't depend on the rate. */
-  #plansAt(wanted: number | null): PlansAtRate {
+  #plansAt(requested: number | null): PlansAtRate {
     const { backward } = this.#plain.ready.stages.planned;
-    const rate = backward === null ? null : wanted;
+    const rate = backward === null ? null : requested;
     let plans = this.#atRates.get(rate);
     if (!plans) {
       const compact = this.#compact;

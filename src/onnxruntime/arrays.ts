@@ -64,7 +64,7 @@ export abstract class EngineArray {
   release(): void {
     if (--this.#users > 0) return;
     this.#users = 1;
-    this.#arrays.giveBack(this);
+    this.#arrays.release(this);
   }
 
   /** Frees the memory of an array without users. */
@@ -204,7 +204,7 @@ export class Arrays {
     return new HostArray(new Uint8Array(buffer, byteOffset, byteLength), this);
   }
 
-  giveBack(array: EngineArray): void {
+  release(array: EngineArray): void {
     const { length } = array;
     this.inUse -= length;
     if (!(array instanceof HostArray)) {

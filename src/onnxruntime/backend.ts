@@ -74,12 +74,12 @@ function openSessions(
   ort: OrtPackage,
   options: SessionOptions,
 ): void {
-  const wanted = graphs.load();
-  for (let next = wanted.next(); !next.done; ) {
+  const loading = graphs.load();
+  for (let next = loading.next(); !next.done; ) {
     try {
-      next = wanted.next(opened(ort, next.value.model, options));
+      next = loading.next(opened(ort, next.value.model, options));
     } catch (error) {
-      next = wanted.next(error as Error);
+      next = loading.next(error as Error);
     }
   }
 }

@@ -76,7 +76,7 @@ export class GraphProgram<Session> {
 
   /** Requests the session of each graph, and receives it or the reason why there is none. */
   *load(): Generator<SegmentGraph, void, Session | Error> {
-    // A step that turns out to be unsupported splits its segment, which changes where other segments begin and end.
+    // An unsupported step splits its segment, which changes where other segments begin and end.
     for (let isDone = false; !isDone; ) {
       isDone = true;
       const segments = segmentsOf(this.#plan.steps, (step) => this.#reasons[step] !== null);
@@ -92,7 +92,7 @@ export class GraphProgram<Session> {
     }
   }
 
-  /** Returns false if a step turns out to be unsupported. */
+  /** Returns false if a step is unsupported. */
   *#bind(segment: Segment): Generator<SegmentGraph, boolean, Session | Error> {
     let graph: SegmentGraph;
     try {

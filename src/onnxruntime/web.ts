@@ -117,8 +117,8 @@ async function openSessions(
   ort: OnnxruntimeWeb,
   options: SessionOptions,
 ): Promise<void> {
-  const wanted = graphs.load();
-  for (let next = wanted.next(); !next.done; ) {
+  const loading = graphs.load();
+  for (let next = loading.next(); !next.done; ) {
     const graph = next.value;
     let session: OrtWebSession | undefined;
     try {
@@ -126,10 +126,10 @@ async function openSessions(
       // Its WebGPU kernels reject some nodes only when they run.
       const results = await session.run(zerosFor(graph, engine));
       for (const each of Object.values(results) as { dispose?(): void }[]) each.dispose?.();
-      next = wanted.next(session);
+      next = loading.next(session);
     } catch (error) {
       await session?.release();
-      next = wanted.next(error as Error);
+      next = loading.next(error as Error);
     }
   }
 }

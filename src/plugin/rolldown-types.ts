@@ -38,7 +38,7 @@ export async function compileForRolldown(
 }
 
 /**
- * Like `compileForRolldown`, in projects that may lack Rolldown; the error tells what needs it and how to install it.
+ * Like `compileForRolldown`, in projects that may lack Rolldown; the error says what needs it and how to install it.
  */
 export async function compileWithRolldown(
   code: string,

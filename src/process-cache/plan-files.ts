@@ -44,7 +44,7 @@ const printed = new WeakMap<Program, string>();
  * Returns a text that is equal for programs and options that are compiled identically. A false match would cost time or
  * memory, but not change results.
  */
-function textOf({ program, wanted, options, donated }: CompiledInput): string {
+function textOf({ program, requested, options, donated }: CompiledInput): string {
   let text = printed.get(program);
   if (text === undefined) {
     text = printProgram(program, { positions: 'none' });
@@ -57,7 +57,7 @@ function textOf({ program, wanted, options, donated }: CompiledInput): string {
     const { innerBytes, mostTileColumns } = device;
     return [kind, sumsInBlocks, overwritesOperands, fusesPointwise, innerBytes, mostTileColumns];
   });
-  const { needsGrad, differentiable } = wanted;
+  const { needsGrad, differentiable } = requested;
   const settings = [memory, [...without].sort(), tier, compact, rate];
   return `${JSON.stringify([facts, settings, needsGrad, differentiable, donated])}\n${text}`;
 }

@@ -92,7 +92,7 @@ export interface MemoryOptions extends MemorySwitches {
   readonly savedDtype: SavedDType | null;
   /**
    * Where to offload the values that forward saves for backward: `host`, for values of a GPU, or `file`. `await
-   * init(…)` prepares it. Null: they stay on their device.
+   * init(…)` prepares it. Null: they remain on their device.
    */
   readonly offload: 'host' | 'file' | null;
 }

@@ -81,7 +81,7 @@ export class ControlNode extends GradNode {
   override apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     _retainGraph: boolean,
-    wanted: readonly boolean[],
+    requestedTargets: readonly boolean[],
     takeSum: TakeSum,
   ): (Tensor | null)[] {
     const { backward, inside, carried, tape, inputs } = this.#record;
@@ -95,7 +95,9 @@ export class ControlNode extends GradNode {
       throw changedInPlace(this.name, `a ${formatSpec(tensor)} tensor, written since forward`);
     }
     const ofResults = this.#record.results.flatMap((_, i) => (gradOutputs[i] ? [i] : []));
-    const requested = this.targets.flatMap((target, i) => (target && wanted[i] ? [i] : []));
+    const requested = this.targets.flatMap((target, i) =>
+      target && requestedTargets[i] ? [i] : [],
+    );
     const regions = inside.regions ?? null;
     const presenceIn = (all: readonly Tensor[]): Existence[] =>
       all.map((each) => (builder.isOptional(each) ? 'maybe' : 'always'));

@@ -2,7 +2,7 @@ import { CaptureError } from '../../runtime/errors/errors.ts';
 import { Module } from '../../runtime/nn/module/module.ts';
 import type { LoadedProgram } from '../../runtime/save/loaded-program.ts';
 import { saveProgram, save as saveValue } from '../../runtime/save/save.ts';
-import type { Savable } from '../../runtime/save/values.ts';
+import type { Savable } from '../../runtime/save/value-format.ts';
 import { staticRecord } from '../dispatch/static-functions.ts';
 import { compiledFor } from './compiled-function.ts';
 import { programToSave } from './program-to-save.ts';

@@ -4,7 +4,7 @@ import type { UserPosition } from '../../runtime/errors/position.ts';
 
 interface Explained {
   readonly explanation: string;
-  /** The code to write instead; by default, code that stays in the program. */
+  /** The code to write instead; by default, code that becomes part of the program. */
   readonly expected?: string;
   readonly hint: string;
   /** The hint in full-graph mode, if it differs. */

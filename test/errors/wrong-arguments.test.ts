@@ -31,7 +31,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
 
 /** Methods of tensors that are for the library itself, or only say what to write instead. */
 const notCalled =
-  /^(constructor|joinFamily|setGradEdge|representLeaf|holderFor|leaveToCollector|trackIn|surrender)$/;
+  /^(constructor|joinFamily|setGradEdge|representLeaf|holderFor|leaveToCollector|trackIn|donate)$/;
 
 /** Methods that only the library calls, and `forward`, which stands in the tables of modules. */
 const internal = new Set([

@@ -63,9 +63,14 @@ it.each(nets)('%i layers of %i channels: less arithmetic than without masks', (.
     f(x).dispose();
     const source = sourceOf(f.programs().at(-1)!.stages!.planned)!;
     const plan = (own: Partial<MemoryOptions>) => {
-      const { program, wanted, options, donated } = source;
+      const { program, requested, options, donated } = source;
       const all = { ...options.memory, slices: false, ...own };
-      return source.compile(program, wanted, { ...options, tier: 'final', memory: all }, donated);
+      return source.compile(
+        program,
+        requested,
+        { ...options, tier: 'final', memory: all },
+        donated,
+      );
     };
     const most = plan({ prefer: 'bytes', savedMasks: false }).planned.forward.predicted.peakBytes;
     let masked = 0;

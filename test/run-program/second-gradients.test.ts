@@ -120,7 +120,7 @@ it('takes as many bytes as was predicted, and gives them all back', () => {
     const y = captured(x, w);
     const seed = values([16, 16], 2);
     const first = measure(() => grad(y, [x, w], { gradOutputs: seed, createGraph: true }));
-    const { again } = captured.programs()[0]!.stages!.planned.backward!;
+    const { higherOrder } = captured.programs()[0]!.stages!.planned.backward!;
     const given = [{ of: 0, recorded: false }];
     const request = {
       recorded: true,
@@ -128,10 +128,10 @@ it('takes as many bytes as was predicted, and gives them all back', () => {
       values: [],
       earlier: [],
       watched: false,
-      wanted: null,
+      requested: null,
       path: null,
     };
-    const [only, ...others] = again!.at(request).parts;
+    const [only, ...others] = higherOrder!.at(request).parts;
     expect(others).toEqual([]);
     const { planned } = only!.part!;
     expect(first.peak).toBe(planned.forward.predicted.peakBytes);

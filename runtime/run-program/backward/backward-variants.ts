@@ -15,7 +15,7 @@ export class BackwardVariant {
   /** Whether no gradient is missing and all are requested. */
   readonly isWhole: boolean;
   /** Null if all gradients are requested. */
-  readonly wanted: RequestedGradients | null;
+  readonly requested: RequestedGradients | null;
   readonly #make: (retains: boolean) => PartialBackward;
   #freeing: PartialBackward | null = null;
   #retaining: PartialBackward | null = null;
@@ -27,14 +27,14 @@ export class BackwardVariant {
     key: number | string,
     outputs: readonly number[],
     isWhole: boolean,
-    wanted: RequestedGradients | null,
+    requested: RequestedGradients | null,
     make: (retains: boolean) => PartialBackward,
   ) {
     this.#backward = backward;
     this.key = key;
     this.outputs = outputs;
     this.isWhole = isWhole;
-    this.wanted = wanted;
+    this.requested = requested;
     this.#make = make;
   }
 
@@ -92,15 +92,15 @@ export class BackwardVariants {
   }
 
   /**
-   * Returns the backward for the outputs that have a gradient, limited to the `wanted` gradients. `expected` is
+   * Returns the backward for the outputs that have a gradient, limited to the `requested` gradients. `expected` is
    * the likely result.
    */
   of(
     gradients: Gradients,
-    wanted: RequestedGradients | null = null,
+    requested: RequestedGradients | null = null,
     expected: BackwardVariant | null = null,
   ): BackwardVariant {
-    const only = wanted && this.#limited(wanted);
+    const only = requested && this.#limited(requested);
     const outputs = this.#keyOf(gradients);
     const key = only
       ? `${outputs}>${only.targets.map(Number).join('')}>${[...only.outputs]}`
@@ -117,22 +117,22 @@ export class BackwardVariants {
   /** Returns the backward for these output indices. */
   ofOutputs(
     outputs: ReadonlySet<number>,
-    wanted: RequestedGradients | null = null,
+    requested: RequestedGradients | null = null,
   ): BackwardVariant {
     return this.of(
       this.#backward.gradOutputs.map((_, i) => outputs.has(i)),
-      wanted,
+      requested,
     );
   }
 
-  leadingOutputs(wanted: RequestedGradients): ReadonlySet<number> {
-    return leadingOutputs(this.#backward, wanted);
+  leadingOutputs(requested: RequestedGradients): ReadonlySet<number> {
+    return leadingOutputs(this.#backward, requested);
   }
 
   /** Returns null if nothing is omitted. */
-  #limited(wanted: RequestedGradients): RequestedGradients | null {
+  #limited(requested: RequestedGradients): RequestedGradients | null {
     const { gradInputs } = this.#backward;
-    return gradInputs.every((id, i) => id === null || wanted.targets[i]) ? null : wanted;
+    return gradInputs.every((id, i) => id === null || requested.targets[i]) ? null : requested;
   }
 
   /** Returns the set of missing gradients as bits of a number, or as text. */
@@ -151,18 +151,18 @@ export class BackwardVariants {
   #made(
     key: number | string,
     gradients: Gradients,
-    wanted: RequestedGradients | null,
+    requested: RequestedGradients | null,
   ): BackwardVariant {
     const { gradOutputs, gradInputs, plan, retainingPlan } = this.#backward;
     const missing = new Set<ValueId>();
     gradOutputs.forEach((id, i) => {
       if (id !== null && !gradients[i]) missing.add(id);
     });
-    const isWhole = missing.size === 0 && !wanted;
+    const isWhole = missing.size === 0 && !requested;
     const outputs = [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null && gradients[i]);
-    return new BackwardVariant(this.#backward, key, outputs, isWhole, wanted, (retains) => {
+    return new BackwardVariant(this.#backward, key, outputs, isWhole, requested, (retains) => {
       const from = retains ? retainingPlan : plan;
-      const part = partialBackward(this.#backward, from, this.#values, missing, wanted);
+      const part = partialBackward(this.#backward, from, this.#values, missing, requested);
       return isWhole ? { ...part, plan: from, gradInputs } : part;
     });
   }

@@ -121,8 +121,8 @@ class RecordedBackward {
 
   constructor(program: GradientProgram, bind: Bind) {
     this.program = program;
-    const { again, parts } = program;
-    if (again) this.#runnables.set(again, bind(again.planned));
+    const { rematerialized, parts } = program;
+    if (rematerialized) this.#runnables.set(rematerialized, bind(rematerialized.planned));
     for (const { part } of parts) if (part) this.#runnables.set(part, bind(part.planned));
   }
 
@@ -131,7 +131,7 @@ class RecordedBackward {
    * null where no gradient flows.
    */
   run(run: Run, gradients: readonly Tensor[], passInner: PassOutput | null): (Tensor | null)[] {
-    const { reads, again, given, parts, gradInputs } = this.program;
+    const { reads, rematerialized, given, parts, gradInputs } = this.program;
     const known = new Map<ValueId, Tensor>();
     const owned: Tensor[] = [];
     const define = (id: ValueId, tensor: Tensor): void => {
@@ -155,7 +155,7 @@ class RecordedBackward {
       });
     };
     try {
-      if (again) noGrad(() => compute(again));
+      if (rematerialized) noGrad(() => compute(rematerialized));
       for (const { id, data, flows } of reads) {
         if (!known.has(id)) define(id, handleOf(run, id, data));
         if (flows && gradEnabled()) attach(known.get(id)!, run.placeOf(id));

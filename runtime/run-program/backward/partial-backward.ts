@@ -36,7 +36,7 @@ export function partialBackward(
   plan: Plan,
   values: ValueTable,
   missing: ReadonlySet<ValueId>,
-  wanted: RequestedGradients | null,
+  requested: RequestedGradients | null,
 ): PartialBackward {
   const absent = new Set(missing);
   /** The values that any gradient leads to. */
@@ -46,16 +46,16 @@ export function partialBackward(
   const unchanged = new Set<ValueId>();
   const steps = reachedSteps(plan.steps, values, absent, derived, unchanged, dead);
   const gradInputs = all.map((id, i) => {
-    return id !== null && !unchanged.has(id) && (!wanted || wanted.targets[i]) ? id : null;
+    return id !== null && !unchanged.has(id) && (!requested || requested.targets[i]) ? id : null;
   });
   const outputs = plan.outputs.filter(
-    (id) => !absent.has(id) && !unchanged.has(id) && (!wanted || gradInputs.includes(id)),
+    (id) => !absent.has(id) && !unchanged.has(id) && (!requested || gradInputs.includes(id)),
   );
-  const needed = neededFor(steps, outputs, wanted);
-  const live = withoutDeadSteps(steps, needed, wanted !== null, absent, dead);
+  const needed = neededFor(steps, outputs, requested);
+  const live = withoutDeadSteps(steps, needed, requested !== null, absent, dead);
   // No other gradient leaves the scope.
   dead.push(...plan.outputs.filter((id) => derived.has(id) && !outputs.includes(id)));
-  const only = wanted && sumsAt(wanted, live, outputs, gradOutputs);
+  const only = requested && sumsAt(requested, live, outputs, gradOutputs);
   const isNeeded = (id: ValueId) => !only || (needed.has(id) && !only.has(id));
   const ofLeaves = new Set(sums.flat());
   const given = gradOutputs.filter(
@@ -148,7 +148,7 @@ function reachedSteps(
  * not differentiated.
  */
 function sumsAt(
-  wanted: RequestedGradients,
+  requested: RequestedGradients,
   live: readonly Step[],
   outputs: readonly ValueId[],
   gradOutputs: BackwardPart['gradOutputs'],
@@ -158,7 +158,7 @@ function sumsAt(
   for (const { op } of live.toReversed()) {
     const [id] = op.outputs as readonly [ValueId];
     const numbers = numbersOf(op);
-    if (numbers.some((index) => wanted.outputs.has(index)) && !read.has(id)) {
+    if (numbers.some((index) => requested.outputs.has(index)) && !read.has(id)) {
       for (const index of numbers) sums.add(gradOutputs[index]!);
     } else if (!sums.has(id) || (op.op.name !== 'add' && op.op !== copy)) continue;
     for (const own of [id, ...op.inputs]) sums.add(own);
@@ -169,10 +169,10 @@ function sumsAt(
 /** Returns the indices of the outputs that lead to requested gradients. */
 export function leadingOutputs(
   { gradOutputs, gradInputs, plan }: BackwardPart,
-  wanted: RequestedGradients,
+  requested: RequestedGradients,
 ): ReadonlySet<number> {
-  const targets = gradInputs.filter((id, i): id is ValueId => id !== null && wanted.targets[i]!);
-  const needed = neededFor(plan.steps, targets, wanted);
+  const targets = gradInputs.filter((id, i): id is ValueId => id !== null && requested.targets[i]!);
+  const needed = neededFor(plan.steps, targets, requested);
   return new Set([...gradOutputs.keys()].filter((i) => needed.has(gradOutputs[i]!)));
 }
 
@@ -182,8 +182,8 @@ function numbersOf({ op, attrs }: ProgramOp): readonly number[] {
 }
 
 /**
- * Whether the step can be omitted if its results aren't needed. If all gradients are wanted, control ops are kept, except
- * earlier sums.
+ * Whether the step can be omitted if its results aren't needed. If all gradients are requested, control ops are kept,
+ * except earlier sums.
  */
 function isPure({ op: { op, outputs } }: Step, isLimited: boolean): boolean {
   const isKept = op.kernel.kind === 'control' && op !== earlierSum;
@@ -194,13 +194,13 @@ function isPure({ op: { op, outputs } }: Step, isLimited: boolean): boolean {
 function neededFor(
   steps: readonly Step[],
   outputs: readonly ValueId[],
-  wanted: RequestedGradients | null,
+  requested: RequestedGradients | null,
 ): ReadonlySet<ValueId> {
   const needed = new Set(outputs);
   for (const step of steps.toReversed()) {
     const { op } = step;
-    if (numbersOf(op).some((index) => wanted?.outputs.has(index))) needed.add(op.outputs[0]!);
-    if (isPure(step, wanted !== null) && !op.outputs.some((id) => needed.has(id))) continue;
+    if (numbersOf(op).some((index) => requested?.outputs.has(index))) needed.add(op.outputs[0]!);
+    if (isPure(step, requested !== null) && !op.outputs.some((id) => needed.has(id))) continue;
     for (const id of op.inputs) needed.add(id);
   }
   return needed;

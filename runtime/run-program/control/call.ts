@@ -61,7 +61,7 @@ export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Act
       });
       region.forward(scope);
     } catch (error) {
-      region.giveBack(scope);
+      region.release(scope);
       throw error;
     }
     const { values: inner, forward } = region.planned;
@@ -83,7 +83,7 @@ export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Act
     const record = new Tape(device);
     slots[tape]!.put(record, 0);
     if (region.planned.backward) record.push(region, scope);
-    else region.giveBack(scope);
+    else region.release(scope);
   };
 }
 
@@ -104,7 +104,7 @@ function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem
       : [(holder as DynamicTensor).data];
   if (!alone) for (const item of items) item.holder.retain();
   else if (form === 'list') (holder as TensorList).items.length = 0;
-  else (holder as DynamicTensor).surrender();
+  else (holder as DynamicTensor).moveOut();
   if (moves) slot.release();
   return items;
 }

@@ -34,7 +34,7 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
       }
       region.forward(scope);
     } catch (error) {
-      region.giveBack(scope);
+      region.release(scope);
       throw error;
     }
     for (let i = 0; i < results.length; i++) region.result(scope, i, slots[results[i]!]!);
@@ -42,7 +42,7 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
     const record = new Tape(device);
     slots[tape]!.put(record, 0);
     if (region.planned.backward) record.push(region, scope);
-    else region.giveBack(scope);
+    else region.release(scope);
   };
 }
 

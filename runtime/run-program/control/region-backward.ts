@@ -67,14 +67,14 @@ export class RegionBackward {
       this.#clear(scope);
       throw error;
     }
-    if (!this.#retains) this.#region.giveBack(scope);
+    if (!this.#retains) this.#region.release(scope);
     else for (const id of this.#plan.freesAtEnd) slots[id]!.release();
   }
 
   /** Cleans up after a failure; saved values stay if another backward is possible. */
   #clear(scope: Scope): void {
     if (!this.#retains) {
-      this.#region.giveBack(scope);
+      this.#region.release(scope);
       return;
     }
     scope.slots.forEach((slot, id) => {

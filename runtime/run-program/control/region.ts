@@ -29,8 +29,8 @@ export class RegionRun {
     return scope;
   }
 
-  giveBack(scope: Scope): void {
-    this.#scopes.giveBack(scope);
+  release(scope: Scope): void {
+    this.#scopes.release(scope);
   }
 
   /** Puts operand `index` into the scope, with a new reference to its holder. */

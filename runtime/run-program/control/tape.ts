@@ -46,7 +46,7 @@ export class Tape extends Holder {
   }
 
   protected override freed(): void {
-    for (const { region, scope } of this.#entries) region.giveBack(scope);
+    for (const { region, scope } of this.#entries) region.release(scope);
     this.#entries.length = 0;
     super.freed();
   }

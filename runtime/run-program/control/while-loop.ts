@@ -58,7 +58,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
       const slot = scope.slots[condition]!;
       return Boolean(conditionMeta.device.downloadSync(conditionMeta, slot, 'itemSync')[0]);
     } finally {
-      test.giveBack(scope);
+      test.release(scope);
     }
   };
   const iteration = (
@@ -71,13 +71,13 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
     try {
       body.forward(scope);
     } catch (error) {
-      body.giveBack(scope);
+      body.release(scope);
       throw error;
     }
     for (let i = 0; i < carried.length; i++) body.result(scope, i, carried[i]!);
     body.endForward(scope);
     if (recorded) record.push(body, scope, carriedElements.find(scope, carried));
-    else body.giveBack(scope);
+    else body.release(scope);
   };
   return (slots, scalars) => {
     const record = new Tape(device);

@@ -1,7 +1,7 @@
 /**
- * Identities of a run's values, which tell whether two values are the same tensor. Values at one location are the same
- * unless they are different views. A view has its own number and an input a negative one, which follow it through
- * branches, loops and lists.
+ * Identities of a run's values: two values are the same tensor if their identities are equal. Values at one location
+ * are the same unless they are different views. A view has its own number and an input a negative one, which follow it
+ * through branches, loops and lists.
  */
 
 import type { Holder } from '../../device/holder.ts';

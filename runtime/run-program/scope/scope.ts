@@ -69,7 +69,7 @@ export class ScopePool {
   }
 
   /** Returns a scope to the pool; frees whatever is still in it. */
-  giveBack(scope: Scope): void {
+  release(scope: Scope): void {
     if (!scope.locked) return;
     scope.clear();
     this.#free.push(scope);

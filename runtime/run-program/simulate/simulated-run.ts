@@ -68,7 +68,7 @@ export class SimulatedRun {
   end(): void {
     this.simulation.within(() => {
       for (const holder of this.#outputs) holder.release();
-      this.scopes.giveBack(this.scope);
+      this.scopes.release(this.scope);
     });
   }
 

@@ -73,7 +73,7 @@ export function loadScript(
 
 /**
  * Returns the text as the source of one function. In published files of tostatic that users bundle with their own, the
- * position determines who owns the function, and the file's name tells it.
+ * position determines who owns the function, which the file's name shows.
  */
 export function sourceOf({ text, url }: Script, { node }: FunctionFacts): SourceText {
   if (!mayBePublished(text.text)) return text;

@@ -12,7 +12,7 @@ interface ParsedFunction {
   readonly names: ReadonlyMap<FunctionNode, string>;
 }
 
-/** The syntax of an instrumented module, parsed as far as needed. */
+/** The syntax of an instrumented module, parsed on demand. */
 export class ModuleSyntax {
   readonly #script: LazyScript | CaptureRefusal;
   #names: ParsedFunction['names'] = new Map();

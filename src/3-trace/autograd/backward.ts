@@ -5,7 +5,7 @@ import { runBackward } from '../../../runtime/backward/engine.ts';
 import { seedGradient } from '../../../runtime/backward/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isPlainObject } from '../../guards/plain.ts';
-import { gradientNames } from '../../regions/names.ts';
+import { gradientNames } from '../../regions/gradient-names.ts';
 import { noteRequest } from '../control-flow/loops/earlier-iterations.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { check } from '../control-flow/numbers/check.ts';
@@ -21,10 +21,10 @@ import { specialized } from '../variables/unions.ts';
 import { prototypeOf, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { accumulate } from './accumulate.ts';
 import { expectTarget, expectTensor } from './expect-tensor.ts';
-import { watched, watchFreed } from './follow-backward.ts';
 import { traceRetainGrad } from './hooks.ts';
 import { flagsOf, seedOf, seedValue } from './options.ts';
-import { followRetaining } from './retained.ts';
+import { traceRetaining } from './retained.ts';
+import { watched, watchFreed } from './trace-backward.ts';
 
 /**
  * `loss.backward(gradient, options)`. The backward ops become part of the program; `.grad` of the leaves is
@@ -61,7 +61,7 @@ function backwardInTrace(
   const onFreed = watchFreed(t);
   const run: Perform<[Tensor, Tensor][]> = ([root, start, only], builder) => {
     const [tensor, gradient] = [root as Tensor, start as Tensor | null];
-    const wanted = only ? placesOf('backward', only as Tensor[]) : undefined;
+    const requested = only ? placesOf('backward', only as Tensor[]) : undefined;
     expectHistory('backward', tensor);
     const leaves: [Tensor, Tensor][] = [];
     const seedOwn = seedGradient('backward', tensor, seedValue(gradient, createGraph));
@@ -71,7 +71,7 @@ function backwardInTrace(
         names: gradientNames([{ tensor }]),
         retainGraph: true,
         createGraph,
-        ...(wanted && { wanted }),
+        ...(requested && { requested }),
         sink: (place, sum) => {
           if ('leaf' in place) leaves.push([place.leaf, sum]);
           else sum.dispose();
@@ -80,7 +80,7 @@ function backwardInTrace(
     );
     return leaves;
   };
-  const leaves = followRetaining(t, [loss], [loss, seed, inputs], run);
+  const leaves = traceRetaining(t, [loss], [loss, seed, inputs], run);
   for (const [leaf, sum] of leaves) accumulate(t, t.result(leaf), sum, { first, createGraph });
   return undefinedVariable;
 }
@@ -103,7 +103,7 @@ function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
   return (array ? arrayElements(t, array) : [inputs]).map((element) => {
     const input = expectTarget(t, element, 'backward');
     const tensor = t.use(input);
-    // An outer op result has a pre-existing graph, which the walk rejects. The recorded graph tells whether other
+    // An outer op result has a pre-existing graph, which the walk rejects. The recorded graph shows whether other
     // tensors are results.
     if (!input.source && tensor.requiresGrad) traceRetainGrad(t, input);
     return tensor;

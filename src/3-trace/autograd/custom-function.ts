@@ -57,14 +57,14 @@ export function traceCustomFunction(
   const own: ObjectVariable = { kind: 'object', value: rules, source };
   const [forward, backward] = [readProperty(t, own, 'forward'), readProperty(t, own, 'backward')];
   const context = newContext();
-  const follow = (rule: Variable, given: readonly Variable[]) =>
+  const traceRule = (rule: Variable, given: readonly Variable[]) =>
     t.execution.callInside(rule, own, [context, ...given], gradEnabled());
 
   const traced = {
     ...(rules.name === undefined ? {} : { name: rules.name }),
     forward: (ctx: FunctionContext, ..._inputs: readonly unknown[]) => {
       context.entries.set('needsInputGrad', newArray(ctx.needsInputGrad.map(known)));
-      const result = outputsOf(t, follow(forward, args));
+      const result = outputsOf(t, traceRule(forward, args));
       ctx.saveForBackward(...(t.autograd.saved.get(context) ?? []));
       return result;
     },
@@ -73,7 +73,7 @@ export function traceCustomFunction(
       context.entries.set('savedTensors', newArray(saved));
       for (const gradient of gradients) expectPresent(t, gradient);
       const given = gradients.map((gradient) => t.result(gradient));
-      return gradientsOf(t, follow(backward, given));
+      return gradientsOf(t, traceRule(backward, given));
     },
   };
   // Arguments that are not tensors are visible to `forward` only.

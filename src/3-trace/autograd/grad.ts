@@ -10,10 +10,10 @@ import { arrayElements, asArray } from '../values/arrays.ts';
 import { readProperty } from '../values/properties.ts';
 import { known, newArray, type Variable } from '../variables/variable.ts';
 import { expectTarget, expectTensor } from './expect-tensor.ts';
-import { watched, watchFreed } from './follow-backward.ts';
 import { gradientVariable, neededGradient } from './optional-gradient.ts';
 import { flagsOf, seedOf, seedValue } from './options.ts';
-import { followRetaining } from './retained.ts';
+import { traceRetaining } from './retained.ts';
+import { watched, watchFreed } from './trace-backward.ts';
 
 /** `grad(outputs, inputs, options)` */
 export function traceGrad(t: Tracer, args: readonly Variable[]): Variable {
@@ -44,7 +44,7 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
     });
   const targets = elementsOf(t, inputs).map((each) => t.use(expectTarget(t, each, 'grad')));
   noteRequest(roots, targets);
-  const found = followRetaining(t, roots, [roots, targets, seeds], run);
+  const found = traceRetaining(t, roots, [roots, targets, seeds], run);
   const variableOf = allowUnused ? gradientVariable : neededGradient;
   return newArray(
     found.map((gradient) => {

@@ -5,11 +5,11 @@ import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { writeTensorGrad } from '../values/tensor-properties.ts';
 import { resolved, specialized } from '../variables/unions.ts';
-import { follow } from './follow-backward.ts';
 import { gradientVariable } from './optional-gradient.ts';
+import { traceBackward } from './trace-backward.ts';
 
-/** Runs the engine as `follow` does, and writes the retained gradients. */
-export function followRetaining<T>(
+/** Runs the engine as `traceBackward` does, and writes the retained gradients. */
+export function traceRetaining<T>(
   t: Tracer,
   roots: readonly Tensor[],
   operands: readonly unknown[],
@@ -23,7 +23,7 @@ export function followRetaining<T>(
   });
   const filling: Perform = ([handles, grads, ...own], builder) =>
     withGradients(handles as Tensor[], grads as (Tensor | null)[], () => run(own, builder));
-  const found = follow(t, roots, [retained, earlier, ...operands], filling);
+  const found = traceBackward(t, roots, [retained, earlier, ...operands], filling);
   const [result, filled] = found as [T, (Tensor | null)[]];
   for (const [i, variable] of [...t.autograd.retained].entries()) {
     if (filled[i] !== earlier[i]) writeTensorGrad(t, variable, gradientVariable(t, filled[i]!));

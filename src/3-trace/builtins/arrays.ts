@@ -37,7 +37,7 @@ import { hole, known, newArray, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
 import { concat } from './concat.ts';
 import { newElements } from './construct.ts';
-import { mapRows, reduceRows, sliceRows } from './lists/rows.ts';
+import { mapRows, reduceRows, sliceRows } from './lists/repeated-callbacks.ts';
 
 export type Body = (
   t: Tracer,

@@ -1,6 +1,6 @@
 /** The native functions that the tracer models: functions performed on variables, and pure functions. */
 
-import { textCall } from '../control-flow/numbers/text.ts';
+import { textCall } from '../control-flow/numbers/text-operations.ts';
 import { orRaise } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf, expectFewTexts, typeOf } from '../state/value-guards.ts';
@@ -8,7 +8,7 @@ import { deferCall } from '../values/numbers.ts';
 import { isPrimitiveVariable, withPrimitives } from '../values/to-primitive.ts';
 import { typedArrayMade } from '../values/typed-arrays.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
-import { textBreak } from '../variables/text.ts';
+import { textBreak } from '../variables/text-variable.ts';
 import { known, newArray, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { arraySearchBuiltins } from './array-search.ts';
 import { arrayBuiltins } from './arrays.ts';

@@ -203,9 +203,9 @@ function newContainer(
   const collection = collectionOf.get(made);
   if (!collection && made !== Array) return undefined;
   guardIdentity(t, type);
-  const own = newInstance(t, newTarget);
-  if (collection) return newCollection(t, collection, args[0], own);
-  return { ...newElements(t, args), own };
+  const instance = newInstance(t, newTarget);
+  if (collection) return newCollection(t, collection, args[0], instance);
+  return { ...newElements(t, args), own: instance };
 }
 
 /** Creates an empty instance of the class, whose `prototype` must be read-only. */

@@ -121,9 +121,10 @@ const asPrimitive: Builtin = (t, receiver, [hint]) => {
   const value = specialized(receiver);
   if (value.kind !== 'newHost' && value.kind !== 'object') return undefined;
   if (!hint || !isPrimitiveVariable(hint)) return undefined;
-  const wanted = constantOf(t, hint);
-  if (wanted !== 'default' && wanted !== 'string' && wanted !== 'number') return undefined;
-  return ordinaryToPrimitive(t, value, wanted === 'number' ? 'number' : 'string');
+  const preference = constantOf(t, hint);
+  if (preference !== 'default' && preference !== 'string' && preference !== 'number')
+    return undefined;
+  return ordinaryToPrimitive(t, value, preference === 'number' ? 'number' : 'string');
 };
 
 const setters = Object.getOwnPropertyNames(Date.prototype).filter((name) => name.startsWith('set'));

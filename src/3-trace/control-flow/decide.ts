@@ -33,7 +33,7 @@ const maxNesting = 64;
  */
 const maxTails = 8;
 
-/** Reads whose results stay in the program if data-dependent decisions do. */
+/** Reads whose results are program values if data-dependent decisions are in the program. */
 const readers = new OwnMap<unknown, (t: Tracer, x: TensorVariable) => Variable | undefined>([
   [Tensor.prototype.itemSync, readScalar],
   [Tensor.prototype.toArraySync, readArray],

@@ -31,7 +31,7 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import { madeObjects } from './locations/reachable.ts';
-import { type State, stateOf } from './locations/state.ts';
+import { type State, stateOf } from './locations/snapshot.ts';
 import { isSame } from './merge/is-same.ts';
 import { check } from './numbers/check.ts';
 import { constantTensor, scalarBinary } from './numbers/scalars.ts';

@@ -9,7 +9,7 @@ import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
 import { freezer } from './locations/freeze.ts';
 import { reachedFrom } from './locations/reachable.ts';
-import { type State, stateOf } from './locations/state.ts';
+import { type State, stateOf } from './locations/snapshot.ts';
 import { endAt, endWith, type PathEnd, type Target } from './plans/path.ts';
 
 /** Traces a path to its end, into the current region. */

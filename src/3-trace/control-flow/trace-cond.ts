@@ -10,7 +10,7 @@ import type { TraceFrame } from '../variables/trace-frame.ts';
 import { absent, type DeviceScalar, known, type Variable } from '../variables/variable.ts';
 import { Grows, withGrowable } from './lists/growable-array.ts';
 import { madeObjects } from './locations/reachable.ts';
-import { type State, stateOf } from './locations/state.ts';
+import { type State, stateOf } from './locations/snapshot.ts';
 import { appendBranches } from './merge/append-branches.ts';
 import { type ArrayContent, arraysOfLengths } from './merge/array-lengths.ts';
 import type { Build, Values } from './merge/build-structure.ts';

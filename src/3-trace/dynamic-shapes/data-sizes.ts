@@ -9,7 +9,7 @@ import { zeros } from '../../../runtime/ops/movement/create.ts';
 import { narrow } from '../../../runtime/ops/movement/movement.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { bincountInOps, histcInOps, oneHotInOps } from './counts.ts';
-import { coordinatesOf, nonzeroPlaces } from './nonzero.ts';
+import { coordinatesOf, nonzeroIndices } from './nonzero.ts';
 import { repeatInterleaveInOps } from './repeats.ts';
 import { type SizeSource, SizesComputed, withSizeSource } from './size-source.ts';
 import { tensorSplitInOps } from './split-points.ts';
@@ -55,8 +55,8 @@ export function computingSizes(fn: Callable, bounded: (least: number) => void): 
       throw new SizesComputed();
     };
     const find = (mask: Tensor): Tensor => {
-      const { places, count } = noGrad(() => nonzeroPlaces(mask));
-      found.push(places, count);
+      const { indices, count } = noGrad(() => nonzeroIndices(mask));
+      found.push(indices, count);
       if (found.length === all?.length) throw new SizesComputed();
       return zeros([mask.rank, 1], { dtype: 'int32' });
     };
@@ -79,8 +79,8 @@ export function withSizes(fn: Callable): Callable {
     const rest = [...found];
     const sizes: SizeSource = () => rest.splice(0) as number[];
     const find = (mask: Tensor): Tensor | null => {
-      const [places, count] = rest.splice(0, 2) as [Tensor?, number?];
-      return places ? noGrad(() => coordinatesOf(mask, narrow(places, 0, 0, count!))) : null;
+      const [indices, count] = rest.splice(0, 2) as [Tensor?, number?];
+      return indices ? noGrad(() => coordinatesOf(mask, narrow(indices, 0, 0, count!))) : null;
     };
     return withSizeSource(sizes, () => findingNonzero(find, () => call(this, args)));
   });

@@ -16,20 +16,20 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 const int32 = { dtype: 'int32' } as const;
 
 /** Returns the row-major positions of nonzero elements, followed by arbitrary values, and their count. */
-export function nonzeroPlaces(mask: Tensor) {
+export function nonzeroIndices(mask: Tensor) {
   const length = mask.numel();
   const test = reshape(cast(mask, 'bool'), [length]);
   const ones = cast(test, 'int32');
   const before = sub(cumsum(ones, 0), ones);
   const to = where(test, before, length);
-  const places = scatter(zeros([length + 1], int32), 0, to, arange(length, int32));
-  return { places: narrow(places, 0, 0, length), count: cast(sum(ones), 'float64') };
+  const indices = scatter(zeros([length + 1], int32), 0, to, arange(length, int32));
+  return { indices: narrow(indices, 0, 0, length), count: cast(sum(ones), 'float64') };
 }
 
 /** Returns the coordinates of positions in a tensor: int32 [rank, count]. */
-export function coordinatesOf({ shape }: Tensor, places: Tensor): Tensor {
-  if (shape.length === 0) return zeros([0, places.numel()], int32);
-  let rest = places;
+export function coordinatesOf({ shape }: Tensor, indices: Tensor): Tensor {
+  if (shape.length === 0) return zeros([0, indices.numel()], int32);
+  let rest = indices;
   const rows: Tensor[] = [];
   for (const size of shape.slice(1).reverse()) {
     rows.push(remainder(rest, size));

@@ -10,7 +10,7 @@ import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf, guardObject, isSame, truthiness } from '../state/value-guards.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
-import { textBreak } from '../variables/text.ts';
+import { textBreak } from '../variables/text-variable.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   type ConstantVariable,

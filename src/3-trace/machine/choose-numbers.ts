@@ -107,8 +107,8 @@ class Choice {
     const [isTrue, isFalse] =
       typeof test.value === 'boolean' ? [known(true), known(false)] : [test, test];
     const [x, y] = [isTrue, isFalse].map((outcome, i): PathEnd => {
-      const own = before.map((each) => (each === test ? outcome : each));
-      return this.#path({ pc: starts[i]!, registers: own }, merge);
+      const registers = before.map((each) => (each === test ? outcome : each));
+      return this.#path({ pc: starts[i]!, registers }, merge);
     }) as [PathEnd, PathEnd];
     const untouched = (i: number) => x.registers[i] === isTrue && y.registers[i] === isFalse;
     for (;;) {

@@ -105,11 +105,7 @@ export class Reconstruction {
           ? { kind: 'source', source: variable.source }
           : { kind: 'constant', value: uninitialized };
       case 'newArray':
-        if (variable.outer) return { kind: 'source', source: variable.outer.source };
-        return { kind: 'made', index: this.make(variable) };
       case 'newCollection':
-        if (variable.outer) return { kind: 'source', source: variable.outer.source };
-        return { kind: 'made', index: this.make(variable) };
       case 'newHost':
         if (variable.outer) return { kind: 'source', source: variable.outer.source };
         return { kind: 'made', index: this.make(variable) };

@@ -23,7 +23,7 @@ export function appendOps<T>(t: Tracer, body: () => T): T {
       () => withInterceptor(builder, () => withRandomSource(t.random, () => inModes(t, body))),
     );
     if (builder.opCount > checkpoint.ops) t.sites.noteOp(t.frames);
-    t.control.copied.follow(t.surroundings, checkpoint.ops);
+    t.control.copied.track(t.surroundings, checkpoint.ops);
     t.catchesRejection ||= mayCatchRejection(t, checkpoint.ops);
     return result;
   } catch (error) {

@@ -69,7 +69,7 @@ export class GraphControl {
   readonly #avoided = new WeakMap<GradNode, () => void>();
   /** The nesting depth of decisions that are being traced to the end of the function. */
   tails = 0;
-  /** Whether a number read from a tensor stayed in the program. */
+  /** Whether a number read from a tensor is a program value. */
   hasRead = false;
   /** Set by an instruction that ends the current path. */
   ended: PathEnd | null = null;

@@ -11,7 +11,7 @@ import { owns } from '../../vm/language/primordials.ts';
 import { comesFromBreak, isOfBooleans, isOfSizes } from '../inputs/symbolic.ts';
 import { kindName } from '../variables/kind-names.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
-import { textBreak, truthOfText } from '../variables/text.ts';
+import { textBreak, truthOfText } from '../variables/text-variable.ts';
 import { specialized } from '../variables/unions.ts';
 import type {
   ConstantVariable,

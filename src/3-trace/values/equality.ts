@@ -3,7 +3,7 @@
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf, isNullish, isSame, truthiness, typeOf } from '../state/value-guards.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
-import { textBreak } from '../variables/text.ts';
+import { textBreak } from '../variables/text-variable.ts';
 import { specialized } from '../variables/unions.ts';
 import { known, type Variable } from '../variables/variable.ts';
 import { withPrimitive } from './to-primitive.ts';

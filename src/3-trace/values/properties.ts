@@ -20,7 +20,7 @@ import { constantOf, guardIdentity, typeOf } from '../state/value-guards.ts';
 import { type BuiltinVariable, builtinPrototype } from '../variables/builtin-prototypes.ts';
 import type { ClassVariable } from '../variables/function-variables.ts';
 import { kindName } from '../variables/kind-names.ts';
-import { textBreak } from '../variables/text.ts';
+import { textBreak } from '../variables/text-variable.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
   type FunctionVariable,

@@ -1,7 +1,7 @@
 /** Conversions that the language makes within an instruction: objects to primitives, and values to text. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { textOfAll } from '../control-flow/numbers/text.ts';
+import { textOfAll } from '../control-flow/numbers/text-operations.ts';
 import { Raised, typeError } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf, expectFewTexts, isNullish } from '../state/value-guards.ts';

@@ -89,8 +89,8 @@ function isWrittenOn(t: Tracer, array: ObjectVariable, path: readonly string[]):
 }
 
 /**
- * Returns the array of `[…, ...outer, …]`; undefined if it is created element by element. If the trace turns out to
- * need single elements, it restarts and creates this array element by element.
+ * Returns the array of `[…, ...outer, …]`; undefined if it is created element by element. If the trace later needs
+ * single elements, it restarts and creates this array element by element.
  */
 export function extendedArray(
   t: Tracer,

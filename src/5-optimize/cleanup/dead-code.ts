@@ -31,7 +31,7 @@ export function withoutDead(given: Staged): Staged {
   return { ...given, program: { ...program, ops }, firstLate };
 }
 
-/** Eliminates dead ops of the backward part of a joint program; its forward part stays as the user wrote it. */
+/** Eliminates dead ops of the backward part of a joint program; its forward part remains as the user wrote it. */
 export function withoutDeadBackward(given: Staged): Staged {
   const { program, firstLate, alsoRead } = given;
   const { ops, outputs } = program;

@@ -34,10 +34,10 @@ export function shapesApart(program: Program): Program {
     const single = define(contiguousMeta({ dtype, shape: [] }, device));
     const repeated = define({ dtype, shape, strides: shape.map(() => 0), offset: 0, device });
     const attrs = { shape: [], value: 0, dtype };
-    const own = { ...source, recordsGrad: false };
+    const copied = { ...source, recordsGrad: false };
     first.push(
-      { ...own, op: opNamed('full'), inputs: [], outputs: [single], attrs },
-      { ...own, op: opNamed('expand'), inputs: [single], outputs: [repeated], attrs: { shape } },
+      { ...copied, op: opNamed('full'), inputs: [], outputs: [single], attrs },
+      { ...copied, op: opNamed('expand'), inputs: [single], outputs: [repeated], attrs: { shape } },
     );
     shapes.set(key, repeated);
     return repeated;

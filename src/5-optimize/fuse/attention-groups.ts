@@ -163,18 +163,18 @@ class AttentionFinder {
    * their results.
    */
   #placed(ops: readonly number[]): AttentionGroup | null {
-    const own = new Set(ops);
+    const members = new Set(ops);
     const [first, last] = [ops[0]!, ops.at(-1)!];
     const made = new Set(ops.flatMap((index) => this.#op(index).outputs));
     const readers = [...made].flatMap((id) => this.#readBy.get(id) ?? []);
-    const outside = readers.filter((index) => !own.has(index));
+    const outside = readers.filter((index) => !members.has(index));
     const before = Math.min(last + 1, ...outside);
     if (before <= first || this.#areWritten(ops, first, last)) return null;
     const views = new Set<number>();
     const isThere = (id: ValueId): boolean => {
       const definition = this.#definedAt.get(id);
       if (definition === undefined || definition < before) return true;
-      if (own.has(definition)) return true;
+      if (members.has(definition)) return true;
       const { op, inputs } = this.#op(definition);
       if (op.kernel.kind !== 'view' || !inputs.every(isThere)) return false;
       views.add(definition);
@@ -186,12 +186,12 @@ class AttentionFinder {
 
   /** Whether an op between the first and the last one writes their operands, or must keep its position among them. */
   #areWritten(ops: readonly number[], first: number, last: number): boolean {
-    const own = new Set(ops);
+    const members = new Set(ops);
     const touched = new Set(
       ops.flatMap((index) => this.#op(index).inputs).map((id) => this.#memory.of(id)),
     );
     for (let index = first + 1; index < last; index++) {
-      if (own.has(index)) continue;
+      if (members.has(index)) continue;
       const op = this.#op(index);
       if (op.op.kernel.kind === 'control' || op.op.mayRefuse) return true;
       const written = writtenOperands(op).map((i) => this.#memory.of(op.inputs[i]!));

@@ -36,7 +36,7 @@ interface KeptNetwork {
 }
 
 /**
- * Returns the network whose minimum cut is the cheapest choice among the results of `ops`. `isRead` tells which memory
+ * Returns the network whose minimum cut is the cheapest choice among the results of `ops`. `isRead`: which memory
  * backward reads.
  */
 export function keptNetwork(

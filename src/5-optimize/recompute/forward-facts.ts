@@ -13,7 +13,7 @@ export class ForwardFacts {
   /** Indices of the ops of forward, in order. */
   readonly forward: readonly number[];
   readonly #facts: ProgramFacts;
-  readonly #handedOut: ReadonlySet<ValueId>;
+  readonly #returned: ReadonlySet<ValueId>;
   /** The indices of the ops that write each memory. */
   readonly #writes = new Map<ValueId, number[]>();
   /** Cached arithmetic of all of forward, and by op: searches query it repeatedly. */
@@ -33,7 +33,7 @@ export class ForwardFacts {
     this.isForward = isForward;
     this.forward = [...program.ops.keys()].filter(isForward);
     this.#facts = ProgramFacts.of(program);
-    this.#handedOut = new Set(outputs.map((id) => this.rootOf(id)));
+    this.#returned = new Set(outputs.map((id) => this.rootOf(id)));
     program.ops.forEach((op, index) => {
       for (const operand of writtenOperands(op)) {
         const root = this.rootOf(op.inputs[operand]!);
@@ -80,12 +80,12 @@ export class ForwardFacts {
     const { op } = this.program.ops[index]!;
     if (op.kernel.kind === 'control' || op.kernel.kind === 'view') return false;
     if (op.inPlace || op.effect) return false;
-    return !this.#facts.isWritten(root) && !this.#handedOut.has(root);
+    return !this.#facts.isWritten(root) && !this.#returned.has(root);
   }
 
   /** Whether the caller receives the memory. */
   isReturned(root: ValueId): boolean {
-    return this.#handedOut.has(root);
+    return this.#returned.has(root);
   }
 
   isReadByBackward(root: ValueId): boolean {

@@ -122,10 +122,10 @@ export class MemoryUses {
    */
   get atLeast(): number {
     const { bytes, isOutput, maker } = this;
-    let handedOut = 0;
+    let returnedBytes = 0;
     for (let id = 0; id < bytes.length; id++) {
-      if (isOutput[id] === 1 && maker[id] !== -1) handedOut += bytes[id]!;
+      if (isOutput[id] === 1 && maker[id] !== -1) returnedBytes += bytes[id]!;
     }
-    return this.#isFused ? handedOut : Math.max(handedOut, this.mostOfAnOp);
+    return this.#isFused ? returnedBytes : Math.max(returnedBytes, this.mostOfAnOp);
   }
 }

@@ -99,7 +99,7 @@ class Rewriter {
     return { program, ops: this.#ops, work: this.#work, again: this.#madeAgain, runs };
   }
 
-  /** Reruns the ops that an operand of a backward op depends on, as far as needed. */
+  /** Reruns the ops that an operand of a backward op depends on, unless their results are available. */
   #makeMissing(id: ValueId, at: number): readonly ValueId[] {
     return this.#missingFor(id, at).flatMap((index) => {
       const definition = this.#program.ops[index]!;

@@ -27,7 +27,7 @@ export function productsReadApart(program: Program): SplitProduct[] {
     let at = op;
     for (;;) {
       const next = readers.get(at.outputs[0]!) ?? [];
-      if (next.includes(handedOut)) return [];
+      if (next.includes(theCaller)) return [];
       const parts = partsRead(
         program,
         at.outputs[0]!,
@@ -80,7 +80,7 @@ function partsRead({ values }: Program, id: ValueId, readers: readonly ProgramOp
 }
 
 /** Represents the program's caller in a list of readers. */
-const handedOut = -1;
+const theCaller = -1;
 
 /** Returns the ops that read the data of each value. */
 function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly number[]> {
@@ -95,7 +95,7 @@ function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly num
       if (operandUse(op, i) === 'data') add(id, index);
     });
   });
-  for (const id of outputs) add(id, handedOut);
+  for (const id of outputs) add(id, theCaller);
   return readers;
 }
 

@@ -171,9 +171,9 @@ class SliceWriter {
   #sumProducts([a, b]: readonly ValueId[], length: number, part: number): void {
     const { op, outputs, attrs } = this.#source;
     const [total] = outputs as readonly [ValueId];
-    const own = length / this.#parts;
-    const first = part * own;
-    for (const range of blockRanges([first, first + own], length, productBlock, true)) {
+    const partLength = length / this.#parts;
+    const first = part * partLength;
+    for (const range of blockRanges([first, first + partLength], length, productBlock, true)) {
       const { from, kind, begins, closes } = range;
       const at = [from - first, range.length] as const;
       const factors = [this.#rangeOf(a!, 1, at), this.#rangeOf(b!, 0, at)];
@@ -191,15 +191,15 @@ class SliceWriter {
   /** Sums a slice of rows in blocks, continuing the sum of a block that began in an earlier slice. */
   #sumRows(x: ValueId, { rows, columns }: Slicing & { kind: 'sumRows' }, part: number): void {
     const [result] = this.#source.outputs as readonly [ValueId];
-    const own = rows / this.#parts;
-    const first = part * own;
-    for (const range of blockRanges([first, first + own], rows, sumBlock, false)) {
+    const partRows = rows / this.#parts;
+    const first = part * partRows;
+    for (const range of blockRanges([first, first + partRows], rows, sumBlock, false)) {
       const { from, length, kind, begins, closes } = range;
-      if (kind === 'whole' && length === own) {
+      if (kind === 'whole' && length === partRows) {
         this.#addPart(result, this.#blockSums(x, length, columns));
         continue;
       }
-      const all = this.#reshape(x, [own, columns]);
+      const all = this.#reshape(x, [partRows, columns]);
       const taken = this.#rangeOf(all, 0, [from - first, length]);
       if (kind === 'whole') {
         this.#addPart(result, this.#blockSums(taken, length, columns));

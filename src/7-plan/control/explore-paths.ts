@@ -57,13 +57,13 @@ export function explorePaths(
     worst = decisions;
   };
   for (let next = reached.pop(); next && spent < mostSteps; next = reached.pop()) {
-    follow(next);
+    exploreFrom(next);
   }
   const isComplete = spent < mostSteps;
   return { peakBytes, decisions: worst, ends: [...ends.values()], isComplete, isGrowing };
 
   /** Runs up to a step that decides, and queues its outcomes. */
-  function follow({ step: from, memory, decisions }: PendingPath): void {
+  function exploreFrom({ step: from, memory, decisions }: PendingPath): void {
     const run = new ResumableRun(values, base, memory ?? undefined, true);
     if (!memory) {
       donatedBytes = run.enter(plan, entering);

@@ -33,7 +33,7 @@ export class ResumableRun extends SimulatedRun {
   moveOut(): Snapshot {
     const values = valuesIn(this.scope);
     for (const slot of this.scope.slots) slot.holder = null;
-    this.scopes.giveBack(this.scope);
+    this.scopes.release(this.scope);
     return { values, live: this.live, callers: this.callers };
   }
 

@@ -52,7 +52,7 @@ export interface WorstPath {
  *
  * The bytes that a decision adds to a step depend on other decisions only if paths share memory. So each decision is
  * simulated by itself, the highest bytes of each step are estimated from the results, and the paths with the highest
- * estimates are simulated. If an estimate turns out wrong, neighbors of the worst path so far are tried as well.
+ * estimates are simulated. If an estimate is wrong, neighbors of the worst path so far are tried as well.
  */
 export function worstPath<F extends SimulatedPath>(simulate: SimulatePath<F>): WorstPath {
   const { path, simulated } = worstSeen(simulate);

@@ -97,7 +97,7 @@ class Repeated {
 
 /**
  * Returns what differences with the same cause have in common: a module that gets smaller must not start to show
- * another one. `calls[0].result[1]` and `calls[2].result.grad` are alike, and so are differences of one pass.
+ * another one. `calls[0].result[1]` and `calls[2].result.grad` are equivalent, and so are differences of one pass.
  */
 function sortOf({ at, culprit }: ModeDifference): string {
   const place = /^calls\[\d+\]\.\w+|^\w+/.exec(at)![0].replace(/\d+/, '');

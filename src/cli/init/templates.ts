@@ -23,7 +23,7 @@ const ignored = 'node_modules\ndist\n';
 /** The model and its training step, for both templates. */
 const model = `import { crossEntropy, nn, optim, relu, type Tensor, toStatic } from 'tostatic';
 
-/** Two layers that tell the arms of a spiral apart. */
+/** Two layers that classify points on the arms of a spiral. */
 class Net extends nn.Module {
   hidden = new nn.Linear(2, 64);
   output = new nn.Linear(64, 3);

@@ -262,8 +262,8 @@ it('compiles a path once', () => {
   const captured = toStatic(fn, { fullGraph: true });
   const asked = only(['third gradients']);
   const first = outcomes(captured, asked);
-  const { again } = captured.programs()[0]!.stages!.planned.backward!;
-  const made = vi.spyOn(again!, 'at');
+  const { higherOrder } = captured.programs()[0]!.stages!.planned.backward!;
+  const made = vi.spyOn(higherOrder!, 'at');
   expect(outcomes(captured, asked)).toEqual(first);
   expect(made).not.toHaveBeenCalled();
 });
@@ -281,8 +281,8 @@ it('keeps the programs of the paths that were taken lately', () => {
       return bits(grad(captured(x, tensor(turns)).sum(), [x], { createGraph: true })[0]);
     });
   const first = slopes(1);
-  const { again } = captured.programs()[0]!.stages!.planned.backward!;
-  const made = vi.spyOn(again!, 'at');
+  const { higherOrder } = captured.programs()[0]!.stages!.planned.backward!;
+  const made = vi.spyOn(higherOrder!, 'at');
   for (let turns = 2; turns <= 65; turns++) slopes(turns);
   expect(made).toHaveBeenCalledTimes(64);
   slopes(65);

@@ -42,10 +42,10 @@ it.each(shareOfDay(works, 1))(
       const inputs = work.inputs(0);
       f(...inputs).dispose();
       const { planned } = f.programs().at(-1)!.stages!;
-      const { program, wanted, options, donated, compile } = sourceOf(planned)!;
+      const { program, requested, options, donated, compile } = sourceOf(planned)!;
       const plan = (own: Partial<MemoryOptions>) => {
         const memory = { ...options.memory, slices: false, ...own };
-        return compile(program, wanted, { ...options, tier: 'final', memory }, donated);
+        return compile(program, requested, { ...options, tier: 'final', memory }, donated);
       };
       const most = plan({}).planned.forward.predicted.peakBytes;
       let plans = 0;

@@ -42,12 +42,12 @@ it.each(shareOfDay(Object.entries(works)))(
       const inputs = work.inputs(0);
       f(...inputs).dispose();
       const { planned } = f.programs().at(-1)!.stages!;
-      const { program, wanted, options, donated, compile } = sourceOf(planned)!;
+      const { program, requested, options, donated, compile } = sourceOf(planned)!;
       expect(planned.backward).toBeNull();
       expect(program.ops.some(({ regions, call }) => regions || call)).toBe(false);
       const least = (own: Partial<MemoryOptions>) => {
         const memory = { ...options.memory, prefer: 'bytes', ...own } as const;
-        const stages = compile(program, wanted, { ...options, tier: 'final', memory }, donated);
+        const stages = compile(program, requested, { ...options, tier: 'final', memory }, donated);
         return stages.planned.forward.predicted.peakBytes;
       };
       const searched = (budget: number | null) => {

@@ -37,9 +37,9 @@ export function stepPlans(
     f(x).dispose();
     const source = sourceOf(f.programs().at(-1)!.stages!.planned)!;
     const plan = (own: Partial<MemoryOptions>) => {
-      const { program, wanted, options, donated } = source;
+      const { program, requested, options, donated } = source;
       const memory = { ...options.memory, ...own };
-      return source.compile(program, wanted, { ...options, tier: 'final', memory }, donated);
+      return source.compile(program, requested, { ...options, tier: 'final', memory }, donated);
     };
     return { source, plan };
   });

@@ -19,12 +19,12 @@ export function workloadPlans(workload: Workload): Plan {
     // The second step has the optimizer's state.
     for (let i = 0; i < 2; i++) f(...inputs).dispose();
     const { planned } = f.programs().at(-1)!.stages!;
-    const { program, wanted, options, donated, compile } = sourceOf(planned)!;
+    const { program, requested, options, donated, compile } = sourceOf(planned)!;
     for (const each of [...inputs, work]) each.dispose();
     return (own, without = []) => {
       const memory = { ...options.memory, ...own };
       const all = { ...options, tier: 'final', memory, without: new Set(without) } as const;
-      return compile(program, wanted, all, donated);
+      return compile(program, requested, all, donated);
     };
   });
 }

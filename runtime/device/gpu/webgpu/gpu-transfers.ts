@@ -189,7 +189,7 @@ export class GpuTransfers {
       reports.tell(op);
       throw cause instanceof DeviceError ? cause : runError(op, cause);
     } finally {
-      if (isDone) this.#readBuffers.giveBack(target);
+      if (isDone) this.#readBuffers.release(target);
       else mapped.destroy();
     }
   }

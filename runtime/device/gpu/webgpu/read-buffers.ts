@@ -32,7 +32,7 @@ export class ReadBuffers {
   }
 
   /** Returns an unmapped buffer to the pool after a successful read. */
-  giveBack({ buffer }: ReadBuffer): void {
+  release({ buffer }: ReadBuffer): void {
     if (buffer.size === keptBytes && this.#idle.length < mostIdle) this.#idle.push(buffer);
     else buffer.destroy();
   }

@@ -28,9 +28,13 @@ export interface IterationResults {
 
 /** Returns the tensors from before the loop that the iteration uses. */
 export function freeIn({ row, carried, calls, pushed }: Iteration): Tensor[] {
-  const own = new Set([...row, ...carried, ...calls.flatMap(({ result }) => tensorsIn(result))]);
+  const available = new Set([
+    ...row,
+    ...carried,
+    ...calls.flatMap(({ result }) => tensorsIn(result)),
+  ]);
   const used = new Set([...calls.flatMap(({ operands }) => tensorsIn(operands)), ...pushed.flat()]);
-  return [...used].filter((tensor) => !own.has(tensor));
+  return [...used].filter((tensor) => !available.has(tensor));
 }
 
 /** Repeats iterations for the rows from `start` on; rows after the last traced iteration repeat that one. */

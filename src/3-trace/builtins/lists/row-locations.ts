@@ -1,7 +1,7 @@
 /** Locations that an iteration over elements may change: variables, and arrays that it appends to. */
 
 import { liveBefore } from '../../../vm/bytecode/liveness.ts';
-import { partsOf } from '../../control-flow/locations/parts.ts';
+import { partsOf } from '../../control-flow/locations/contained-variables.ts';
 import { madeObjects } from '../../control-flow/locations/reachable.ts';
 import { setCell } from '../../heap/cell-content.ts';
 import type { Tracer } from '../../state/tracer.ts';

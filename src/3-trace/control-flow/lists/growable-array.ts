@@ -75,7 +75,7 @@ const changesElsewhere = (): GraphBreak =>
  */
 export function withGrowable<T>(
   t: Tracer,
-  follow: (lists: Iterable<NewArrayVariable>) => T,
+  tracePaths: (lists: Iterable<NewArrayVariable>) => T,
   expected: ReadonlyMap<NewArrayVariable, ListTreeSpec> = new Map(),
 ): T {
   // Original elements of the arrays that became lists here.
@@ -88,7 +88,7 @@ export function withGrowable<T>(
   for (const [array, form] of expected) growHere(array, form);
   for (;;) {
     try {
-      return follow(madeLists.keys());
+      return tracePaths(madeLists.keys());
     } catch (error) {
       if (error instanceof TakenBefore) {
         if (t.isInRegion) throw error;

@@ -6,7 +6,7 @@ import { liveBefore, liveDuring } from '../../../vm/bytecode/liveness.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { Variable } from '../../variables/variable.ts';
-import { partsOf } from './parts.ts';
+import { partsOf } from './contained-variables.ts';
 
 /** Returns the reachable objects that were created in the trace, and may therefore be changed. */
 export function madeObjects(t: Tracer, partsIn = partsOf): ReadonlySet<Variable> {

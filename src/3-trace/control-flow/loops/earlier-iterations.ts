@@ -3,10 +3,10 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { isLeaf, placesBelow } from '../../state/recorded-graph.ts';
 import { type RegionBuilder, regionWith } from '../../state/region-builder.ts';
 
-/** A request for the gradient of `wanted`, from a root that depends on the carried value `index`. */
+/** A request for the gradient of `requested`, from a root that depends on the carried value `index`. */
 interface Request {
   readonly index: number;
-  readonly wanted: Tensor;
+  readonly requested: Tensor;
 }
 
 const requests = new WeakMap<RegionBuilder, Request[]>();
@@ -15,14 +15,14 @@ const requests = new WeakMap<RegionBuilder, Request[]>();
  * Records a backward inside a loop that stops at these tensors. In the body, the graph starts at the loop-carried
  * values; in eager execution, it continues into the graph that earlier iterations recorded.
  */
-export function noteRequest(roots: readonly Tensor[], wanted: readonly Tensor[]): void {
+export function noteRequest(roots: readonly Tensor[], requested: readonly Tensor[]): void {
   for (const root of roots) {
     for (const place of placesBelow(root)) {
       const region = isLeaf(place) ? regionWith(place) : undefined;
       const index = region?.given.indexOf(place as Tensor) ?? -1;
       if (!region || index < 0) continue;
       const noted = requests.get(region) ?? [];
-      for (const each of wanted) if (each !== place) noted.push({ index, wanted: each });
+      for (const each of requested) if (each !== place) noted.push({ index, requested: each });
       requests.set(region, noted);
     }
   }
@@ -40,24 +40,24 @@ export function expectNoneEarlier(
   const noted = requests.get(region) ?? [];
   if (noted.length === 0) return;
   const below = outputs.map((output) => new Set(placesBelow(output)));
-  const leads = (index: number, wanted: Tensor): boolean => {
-    const own = region.given.indexOf(wanted);
+  const leads = (index: number, requested: Tensor): boolean => {
+    const own = region.given.indexOf(requested);
     // A request for another carried value: the last iteration computed both.
     if (own >= 0)
       return isBelow(below[index]!, outputs[own]!) || leadsTo(starts[index]!, starts[own]!);
     const seen = new Set([index]);
     // Also visits elements added meanwhile.
     for (const each of seen) {
-      if (leadsTo(starts[each]!, wanted) || isBelow(below[each]!, wanted)) return true;
+      if (leadsTo(starts[each]!, requested) || isBelow(below[each]!, requested)) return true;
       region.given.forEach((given, i) => {
         if (below[each]!.has(given)) seen.add(i);
       });
     }
     return false;
   };
-  for (const { index, wanted } of noted) {
-    if (regionWith(wanted) === region && !region.given.includes(wanted)) continue;
-    if (leads(index, wanted)) throw earlier();
+  for (const { index, requested } of noted) {
+    if (regionWith(requested) === region && !region.given.includes(requested)) continue;
+    if (leads(index, requested)) throw earlier();
   }
 }
 

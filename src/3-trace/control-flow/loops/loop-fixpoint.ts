@@ -11,7 +11,7 @@ import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
 import { expectLength } from '../lists/expect-list.ts';
 import { heldMoreThanOnce } from '../locations/reachable.ts';
-import { type LocationState, type State, stateOf } from '../locations/state.ts';
+import { type LocationState, type State, stateOf } from '../locations/snapshot.ts';
 import type { Values } from '../merge/build-structure.ts';
 import { describeSome, optionsOf } from '../merge/describe.ts';
 import { isSame } from '../merge/is-same.ts';
@@ -44,8 +44,8 @@ const maxChanges = 12;
 const maxShapes = 4;
 
 /**
- * `headed`: left only by a decision at its head, before which nothing changes. `flagged`: flags tell where an iteration
- * ended.
+ * `headed`: left only by a decision at its head, before which nothing changes. `flagged`: flags record where an
+ * iteration ended.
  */
 export type Form = 'headed' | 'flagged';
 

@@ -9,7 +9,7 @@ import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { ListTreeSpec } from '../../variables/growable-list.ts';
 import { known, type NewArrayVariable, type Variable } from '../../variables/variable.ts';
-import type { State } from '../locations/state.ts';
+import type { State } from '../locations/snapshot.ts';
 import type { Merged } from '../merge/phi-merger.ts';
 import { classOf } from '../merge/variable-class.ts';
 import type { Leaf, LeafVariable } from '../numbers/leaf.ts';

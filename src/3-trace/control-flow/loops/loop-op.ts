@@ -30,7 +30,8 @@ interface TracedLoop {
   readonly loop: Loop;
   readonly carried: ReadonlyMap<string, Carried>;
   /**
-   * The region of the condition of a single-exit loop; other loops begin with flags that tell where an iteration ended.
+   * The region of the condition of a single-exit loop; other loops begin with flags that record where an iteration
+   * ended.
    */
   readonly head: TracedBranch | null;
   readonly body: TracedBranch;

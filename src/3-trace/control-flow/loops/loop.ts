@@ -6,7 +6,7 @@ import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
 import { growableIn, withGrowable } from '../lists/growable-array.ts';
 import { heldMoreThanOnce, madeObjects } from '../locations/reachable.ts';
-import { stateOf } from '../locations/state.ts';
+import { stateOf } from '../locations/snapshot.ts';
 import type { PathEnd } from '../plans/path.ts';
 import { isRead } from '../trace-branch.ts';
 import { type Form, LoopFixpoint } from './loop-fixpoint.ts';
@@ -73,8 +73,8 @@ const maxAttempts = 32;
  * loop.
  *
  * A single-exit loop, left only by a decision at its head before which nothing changes, consists of that condition and
- * a body. The body of any other loop ends at the header or at one of the exits; loop-carried flags tell whether another
- * iteration follows, and where the loop was left.
+ * a body. The body of any other loop ends at the header or at one of the exits; loop-carried flags decide whether
+ * another iteration follows, and where the loop was left.
  */
 function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
   const known = knownLoop(t, loop.header);

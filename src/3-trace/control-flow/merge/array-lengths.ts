@@ -10,7 +10,7 @@ import {
   type Variable,
 } from '../../variables/variable.ts';
 import { elementKey } from '../locations/object-locations.ts';
-import type { LocationState, State } from '../locations/state.ts';
+import type { LocationState, State } from '../locations/snapshot.ts';
 import { isSame } from './is-same.ts';
 
 /** The elements of an array at the end of a path. */

@@ -4,7 +4,7 @@ import type { Tracer } from '../../state/tracer.ts';
 import type { ClosureVariable } from '../../variables/function-variables.ts';
 import type { GrowableList, ListVariable } from '../../variables/growable-list.ts';
 import type { IteratedVariable, IteratorVariable } from '../../variables/iterator-variables.ts';
-import { textOf } from '../../variables/text.ts';
+import { textOf } from '../../variables/text-variable.ts';
 import {
   absent,
   type BoundVariable,

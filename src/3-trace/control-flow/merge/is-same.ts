@@ -1,7 +1,7 @@
 import { valuesIn } from '../../../../runtime/program/number-text.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
-import { patternOf } from '../../variables/text.ts';
+import { patternOf } from '../../variables/text-variable.ts';
 import { hole, type Variable } from '../../variables/variable.ts';
 
 /** Returns whether two paths produce the same value, which needs no merging. */

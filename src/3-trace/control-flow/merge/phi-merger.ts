@@ -12,7 +12,7 @@ import {
   type UnionVariable,
   type Variable,
 } from '../../variables/variable.ts';
-import { partsOf } from '../locations/parts.ts';
+import { partsOf } from '../locations/contained-variables.ts';
 import { type Leaf, type LeafVariable, leafKind, type OneOf } from '../numbers/leaf.ts';
 import type { ArrayContent } from './array-lengths.ts';
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';

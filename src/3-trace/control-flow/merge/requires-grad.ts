@@ -1,6 +1,6 @@
 /**
  * Whether tensors require gradients. If paths differ, the trace treats the result of a branch or loop as requiring
- * gradients; a device boolean, created on demand, tells whether it does in eager execution.
+ * gradients; a device boolean, created on demand, is true if it does in eager execution.
  */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';

@@ -27,9 +27,9 @@ export function narrow(t: Tracer, selector: UnionTag, chosen: number): void {
 export function selectedBy(t: Tracer, selector: UnionTag, holds: readonly boolean[]): Variable {
   if (holds.every((each) => each === holds[0])) return known(holds[0]!);
   const { tensor: which } = selector.which;
-  const wanted = holds.flatMap((each, i) => (each ? [i] : []));
+  const indices = holds.flatMap((each, i) => (each ? [i] : []));
   const tensor = t.runApi(() =>
-    noGrad(() => wanted.map((i): Tensor => eq(which, i)).reduce((a, b) => logicalOr(a, b))),
+    noGrad(() => indices.map((i): Tensor => eq(which, i)).reduce((a, b) => logicalOr(a, b))),
   );
   return { kind: 'scalar', type: 'boolean', tensor, tells: { selector, holds } };
 }

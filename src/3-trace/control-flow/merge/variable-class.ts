@@ -5,7 +5,7 @@ import { labelOf } from '../../heap/key-order.ts';
 import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
-import { patternOf } from '../../variables/text.ts';
+import { patternOf } from '../../variables/text-variable.ts';
 import type { CellReference, OwnPart, Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Device scalars that are whole numbers as far as the trace knows. An integer tensor accepts them like whole
+ * Device scalars that are whole numbers according to the trace. An integer tensor accepts them like whole
  * JavaScript numbers; the program checks them, since a run may have a number that the dtype can't represent.
  */
 

@@ -104,8 +104,8 @@ export class CopiedViews {
     if (this.isCopy(program, written) || this.isSource(program, written)) throw isCopied();
   }
 
-  /** Follows the ops from an index on: their writes, and the lists that copies pass through. */
-  follow(program: ProgramAround, from: number): void {
+  /** Tracks the ops from an index on: their writes, and the lists that copies pass through. */
+  track(program: ProgramAround, from: number): void {
     if (this.isEmpty) return;
     const { builder } = program;
     for (const op of builder.opsFrom(from)) {

@@ -10,7 +10,7 @@ import { readInGraph } from '../../control-flow/decide.ts';
 import { requestLoop } from '../../control-flow/loops/kept-loops.ts';
 import { printInGraph } from '../../control-flow/numbers/print.ts';
 import { scalarCall, scalarMethod } from '../../control-flow/numbers/scalars.ts';
-import { textCall } from '../../control-flow/numbers/text.ts';
+import { textCall } from '../../control-flow/numbers/text-operations.ts';
 import { orderOf, traceOrder } from '../../control-flow/sort-order.ts';
 import { passedBound, passedFunction } from '../../heap/passed-functions.ts';
 import { nameAt } from '../../state/current-instruction.ts';

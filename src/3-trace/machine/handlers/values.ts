@@ -97,14 +97,14 @@ export const valueHandlers: Handlers<
     set(frame, dst, cell);
   },
   class: (t, frame, { dst, code, cells, name, nameFrom, parent }) => {
-    const own = frame.closure.code.inner[code]!;
+    const innerCode = frame.closure.code.inner[code]!;
     const outer = cells.map((cell) => cellIn(frame, cell));
     const key = nameFrom === undefined ? name : propertyKey(t, get(frame, nameFrom));
     if (typeof key === 'symbol') {
       throw new GraphBreak('unsupported-value', 'a class is named by a symbol');
     }
     const base = parent === null ? null : get(frame, parent);
-    set(frame, dst, makeClass(t, frame, own, outer, key, base));
+    set(frame, dst, makeClass(t, frame, innerCode, outer, key, base));
   },
   templateObject: (t, frame, instruction) => {
     const value = templateObject(instruction);

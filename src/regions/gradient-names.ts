@@ -1,7 +1,7 @@
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import type { Place } from '../../runtime/autograd/place.ts';
 import { indexOf, keyOf, placeOf } from '../../runtime/autograd/place.ts';
-import type { Inboxes, Names } from '../../runtime/backward/names.ts';
+import type { Inboxes, Names } from '../../runtime/backward/gradient-names.ts';
 import { sum } from '../../runtime/backward/sum.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { listAt, mayBeList } from '../../runtime/program/list-ops.ts';

@@ -4,31 +4,32 @@ import type { GradNode, RequestedGradients } from '../tensor/grad-node.ts';
 const none: ReadonlySet<number> = new Set();
 
 /** The places whose gradients a backward pass computes, and the nodes that must run for them. */
-export class WantedPlaces {
-  /** The wanted outputs per node; null if all leaves are wanted. */
-  readonly #wanted: ReadonlyMap<Key, ReadonlySet<number>> | null;
-  /** The nodes that lead to a wanted place, and through which outputs; null for all outputs. */
+export class RequestedPlaces {
+  /** The requested outputs per node; null if all leaves are requested. */
+  readonly #requested: ReadonlyMap<Key, ReadonlySet<number>> | null;
+  /** The nodes that lead to a requested place, and through which outputs; null for all outputs. */
   readonly #leading = new Map<GradNode, ReadonlySet<number> | null>();
 
   constructor(places: readonly Place[] | undefined) {
-    this.#wanted = places ? byKey(places) : null;
+    this.#requested = places ? byKey(places) : null;
   }
 
   /** Returns the node's outputs whose gradients are requested; undefined if there are none. */
   outputsOf(node: GradNode): ReadonlySet<number> | undefined {
-    return this.#wanted?.get(node);
+    return this.#requested?.get(node);
   }
 
   /** Whether the node runs, rather than only receiving a gradient. */
   runs(node: GradNode): boolean {
-    return !this.#wanted || this.#leading.has(node);
+    return !this.#requested || this.#leading.has(node);
   }
 
   /**
-   * Finds the nodes below these roots that lead to a wanted place. Visits old nodes first: targets precede their nodes.
+   * Finds the nodes below these roots that lead to a requested place. Visits old nodes first: targets precede their
+   * nodes.
    */
   findLeading(roots: readonly Place[]): void {
-    if (!this.#wanted) return;
+    if (!this.#requested) return;
     const reached = new Set<GradNode>();
     for (const place of roots) if ('node' in place) reached.add(place.node);
     // The loop also visits nodes added while it runs.
@@ -37,44 +38,46 @@ export class WantedPlaces {
     }
     for (const node of [...reached].sort((a, b) => a.sequence - b.sequence)) {
       const leads = node.targets.some((target) => target && this.concerns(target));
-      if (!leads && !this.#wantsInner(node, roots, reached)) continue;
+      if (!leads && !this.#needsToRun(node, roots, reached)) continue;
       this.#leading.set(node, node.leadingOutputs?.(this.of(node)!) ?? null);
     }
   }
 
-  /** Returns null if all leaves are wanted. */
+  /** Returns null if all leaves are requested. */
   of(node: GradNode): RequestedGradients | null {
-    if (!this.#wanted) return null;
+    if (!this.#requested) return null;
     const targets = node.targets.map((target) => target !== null && this.concerns(target));
-    return { targets, outputs: this.#wanted.get(node) ?? none };
+    return { targets, outputs: this.#requested.get(node) ?? none };
   }
 
   /** Whether a gradient of this node, or of a node that it leads to, is requested. */
   concerns(place: Place): boolean {
-    if (!this.#wanted) return true;
+    if (!this.#requested) return true;
     if ('node' in place) {
       const leading = this.#leading.get(place.node);
       if (leading === null || leading?.has(place.index)) return true;
     }
-    return this.#isWanted(place);
+    return this.#isRequested(place);
   }
 
-  #isWanted(place: Place): boolean {
-    if (!this.#wanted) return 'leaf' in place;
-    return this.#wanted.get(keyOf(place))?.has(indexOf(place)) ?? false;
+  #isRequested(place: Place): boolean {
+    if (!this.#requested) return 'leaf' in place;
+    return this.#requested.get(keyOf(place))?.has(indexOf(place)) ?? false;
   }
 
-  /** Whether a wanted inner output's gradient requires running the node, because another reached output leads to it. */
-  #wantsInner(node: GradNode, roots: readonly Place[], reached: ReadonlySet<GradNode>): boolean {
+  /**
+   * Whether a requested inner output's gradient requires running the node, because another reached output leads to it.
+   */
+  #needsToRun(node: GradNode, roots: readonly Place[], reached: ReadonlySet<GradNode>): boolean {
     const { innerOutputs } = node;
-    const wanted = this.#wanted?.get(node);
-    if (!innerOutputs || !wanted) return false;
+    const requested = this.#requested?.get(node);
+    if (!innerOutputs || !requested) return false;
     const edges = [...roots, ...[...reached].flatMap((each) => each.targets)];
     const reachedOutputs = edges.flatMap((edge) =>
       edge && 'node' in edge && edge.node === node ? [edge.index] : [],
     );
     const targets = node.targets.map(() => false);
-    return [...wanted].some((index) => {
+    return [...requested].some((index) => {
       if (!innerOutputs.has(index)) return false;
       const leading = node.leadingOutputs?.({ targets, outputs: new Set([index]) });
       return !leading || reachedOutputs.some((other) => other !== index && leading.has(other));

@@ -4,25 +4,25 @@ import { opNamed } from '../../runtime/ops/op-table.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
-import { partsOf } from './copies/share-parts.ts';
-import { ProgramFacts } from './facts/program-facts.ts';
+import { partsOf } from '../5-optimize/copies/share-parts.ts';
+import { ProgramFacts } from '../5-optimize/facts/program-facts.ts';
 
 /**
- * In: a program, available values (`there`), and `wanted` values. Out: the ops that compute the wanted values from the
+ * In: a program, available values (`there`), and `needed` values. Out: the ops that compute the needed values from the
  * available ones, bitwise identical; null if that needs a value that was freed or overwritten.
  */
 export function recomputeValues(
   program: Program,
   there: ReadonlySet<ValueId>,
-  wanted: Iterable<ValueId>,
+  needed: Iterable<ValueId>,
 ): Pick<Program, 'values' | 'inputs' | 'ops'> | null {
   const facts = ProgramFacts.of(program);
   const values = [...program.values];
   const parts = partsOfWholes(program, there);
   const inputs = new Set<ValueId>();
   /** Ops to recompute, by index. */
-  const needed = new Map<number, readonly ProgramOp[]>();
-  const pending = [...wanted];
+  const recomputed = new Map<number, readonly ProgramOp[]>();
+  const pending = [...needed];
   for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
     const index = facts.definitionIndex(id);
     const definition = program.ops[index];
@@ -31,16 +31,16 @@ export function recomputeValues(
     else if (!definition || !isPure(definition) || facts.isWritten(id)) return null;
     else if (part && !facts.isWritten(part.whole)) {
       inputs.add(part.whole);
-      needed.set(index, viewOf(id, part, definition, values));
-    } else if (!needed.has(index)) {
-      needed.set(index, [definition]);
+      recomputed.set(index, viewOf(id, part, definition, values));
+    } else if (!recomputed.has(index)) {
+      recomputed.set(index, [definition]);
       definition.inputs.forEach((operand, i) => {
         if (operandUse(definition.op, i) === 'data') pending.push(operand);
         else inputs.add(operand);
       });
     }
   }
-  const ops = [...needed].sort(([a], [b]) => a - b).flatMap(([, own]) => own);
+  const ops = [...recomputed].sort(([a], [b]) => a - b).flatMap(([, own]) => own);
   const made = new Set(ops.flatMap(({ outputs }) => outputs));
   return { values, inputs: [...inputs].filter((id) => !made.has(id)), ops };
 }

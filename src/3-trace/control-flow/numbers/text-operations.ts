@@ -8,7 +8,7 @@ import {
 } from '../../../../runtime/program/number-text.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
-import { textBreak } from '../../variables/text.ts';
+import { textBreak } from '../../variables/text-variable.ts';
 import type { DeviceScalar, TextVariable, Variable } from '../../variables/variable.ts';
 import { changingNumber } from './scalars.ts';
 

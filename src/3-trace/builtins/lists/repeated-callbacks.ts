@@ -225,10 +225,10 @@ function reduced(
 
 /** Returns a function that repeats the calls with other tensors, and the additional tensors that it reads. */
 function repeatable({ given, calls, result }: Omit<Row, 'isPlain'>) {
-  const own = new Set([...given, ...calls.flatMap((call) => tensorsIn(call.result))]);
-  if (!own.has(result)) throw differently('returns the same tensor for each element');
+  const available = new Set([...given, ...calls.flatMap((call) => tensorsIn(call.result))]);
+  if (!available.has(result)) throw differently('returns the same tensor for each element');
   const all = new Set(calls.flatMap(({ operands }) => tensorsIn(operands)));
-  const free = [...all].filter((tensor) => !own.has(tensor));
+  const free = [...all].filter((tensor) => !available.has(tensor));
   const resultFor = (tensors: readonly Tensor[], { resolver, builder, replay }: Target): Tensor => {
     const isLike = (tensor: Tensor, i: number) =>
       isAlike(given[i]!, tensor) && given[i]!.device === tensor.device;

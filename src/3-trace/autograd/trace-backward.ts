@@ -69,7 +69,7 @@ function expectNotFreed(t: Tracer, roots: readonly Tensor[]): void {
 }
 
 /** Runs the engine, which is replayed for other sizes unless it calls user hooks. */
-export function follow(
+export function traceBackward(
   t: Tracer,
   roots: readonly Tensor[],
   operands: readonly unknown[],
