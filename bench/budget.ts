@@ -60,11 +60,11 @@ function curve(name: string, make: () => BuiltWorkload, memory: Partial<MemoryOp
     const inputs = work.inputs(0);
     f(...inputs).dispose();
     const { planned } = f.programs().at(-1)!.stages!;
-    const { program, wanted, options, donated, compile } = sourceOf(planned)!;
+    const { program, requested, options, donated, compile } = sourceOf(planned)!;
     // Without a budget, a large program starts with a first plan, which programs within a budget don't have.
     const plan = (own: Partial<MemoryOptions>) => {
       const memory = { ...options.memory, ...own };
-      return compile(program, wanted, { ...options, tier: 'final', memory }, donated);
+      return compile(program, requested, { ...options, tier: 'final', memory }, donated);
     };
     const most = plan({ slices: false }).planned.forward.predicted.peakBytes;
     console.log(`${name}: ${most} bytes without a budget and slices, ${program.ops.length} ops`);

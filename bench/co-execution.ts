@@ -11,14 +11,14 @@ const make = (): Fn =>
     tostatic,
   ) as Fn;
 
-const turns = 300;
+const iterations = 300;
 
 /** Nanoseconds of processor time per op. */
 function perOp(run: Fn, xs: readonly Tensor[]): number {
   const start = process.cpuUsage();
-  for (let i = 0; i < turns; i++) tidy(() => void run(xs));
+  for (let i = 0; i < iterations; i++) tidy(() => void run(xs));
   const { user, system } = process.cpuUsage(start);
-  return ((user + system) * 1000) / (turns * xs.length * 3);
+  return ((user + system) * 1000) / (iterations * xs.length * 3);
 }
 
 for (const [name, count] of [

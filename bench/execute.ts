@@ -45,9 +45,9 @@ function time(run: () => unknown): number {
 }
 
 /** Returns the shortest of many interleaved rounds, so that other load affects all equally. */
-function shortest(turns: number, ...runs: (() => unknown)[]): number[] {
+function shortest(rounds: number, ...runs: (() => unknown)[]): number[] {
   const best = runs.map(() => Number.POSITIVE_INFINITY);
-  for (let turn = 0; turn < turns; turn++) {
+  for (let round = 0; round < rounds; round++) {
     for (const [i, run] of runs.entries()) best[i] = Math.min(best[i]!, time(run));
   }
   return best;

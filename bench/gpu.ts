@@ -23,7 +23,7 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const leastMs = Number(options.ms);
 const largest = Number(options.largest);
-const wanted = new Set(options.only.split(','));
+const selected = new Set(options.only.split(','));
 
 const gpu = await initGpu();
 
@@ -98,7 +98,7 @@ async function memory(): Promise<void> {
 
 async function steps(): Promise<void> {
   for (const { name, title, ops, make } of works()) {
-    if (ops || !wanted.has(name)) continue;
+    if (ops || !selected.has(name)) continue;
     const [eager, captured] = onGpu(() => [make(), make()] as const);
     const compiled = toStatic(captured.step);
     const eagerMs = await timeOf(() => tidy(eager.step));
@@ -116,7 +116,7 @@ async function steps(): Promise<void> {
 }
 
 if (!options.json) console.log(`Node ${process.version}, ${gpu.adapter}`);
-if (wanted.has('products')) await products();
-if (wanted.has('memory')) await memory();
+if (selected.has('products')) await products();
+if (selected.has('memory')) await memory();
 await steps();
 process.exit(0);

@@ -31,8 +31,8 @@ const loop = toStatic(
 );
 
 const x = tensor(Array.from({ length: 16 }, (_, i) => i / 16));
-const run = (turns: number) => {
-  const n = tensor([turns]);
+const run = (iterations: number) => {
+  const n = tensor([iterations]);
   return least(() => tidy(() => loop(x, n)));
 };
 const turn = (run(long) - run(short)) / (long - short);

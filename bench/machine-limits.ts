@@ -13,12 +13,12 @@ import { Holder } from '../runtime/device/holder.ts';
 const accumulators = 10;
 const unrolled = 4;
 
-/** (turns): products and sums in registers only, as many independent ones as their latency requires. */
+/** (iterations): products and sums in registers only, as many independent ones as their latency requires. */
 function multiplyAdd(f: FunctionBuilder): void {
-  const turns = f.param();
+  const iterations = f.param();
   const [factor, term] = [f.local('v128', f32x4(0.999)), f.local('v128', f32x4(0.001))];
   const sums = Array.from({ length: accumulators }, (_, i) => f.local('v128', f32x4(i)));
-  f.countDown(turns, 1, () => {
+  f.countDown(iterations, 1, () => {
     for (let k = 0; k < unrolled; k++) {
       for (const sum of sums) {
         f.set(sum, op('f32x4.add', op('f32x4.mul', get(sum), get(factor)), get(term)));
@@ -65,9 +65,9 @@ export interface MachineLimits {
 
 export function measureLimits(): MachineLimits {
   const kernels = compile({ multiplyAdd, triad });
-  const turns = 1e6;
-  const flops = turns * unrolled * accumulators * 4 * 2;
-  const gflops = flops / least(() => kernels.multiplyAdd(turns)) / 1e6;
+  const iterations = 1e6;
+  const flops = iterations * unrolled * accumulators * 4 * 2;
+  const gflops = flops / least(() => kernels.multiplyAdd(iterations)) / 1e6;
   const bandwidth = (floats: number): number => {
     const holders = [0, 1, 2].map(() => new Holder(cpu, floats * 4));
     const [to, a, b] = holders.map(({ ptr }) => ptr) as [number, number, number];

@@ -14,12 +14,12 @@ const names = readdirSync(import.meta.dirname)
   .map((file) => file.slice(0, -3))
   .filter((name) => !notBenches.has(name));
 
-const wanted = process.argv.slice(2);
+const selected = process.argv.slice(2);
 const chosen = names.filter(
-  (name) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)),
+  (name) => selected.length === 0 || selected.some((start) => name.startsWith(start)),
 );
 if (chosen.length === 0) {
-  console.error(`no bench begins with ${wanted.join(' or ')}; there are: ${names.join(', ')}`);
+  console.error(`no bench begins with ${selected.join(' or ')}; there are: ${names.join(', ')}`);
   process.exit(1);
 }
 let failed = 0;

@@ -122,7 +122,7 @@ const works: readonly Work[] = [
 ];
 
 const counts = [1, 2, 4].filter((count) => count <= availableParallelism());
-const wanted = process.argv.slice(2);
+const selected = process.argv.slice(2);
 const rounds = 12;
 
 await init('cpu', { threads: Math.max(...counts) });
@@ -130,7 +130,7 @@ console.log(
   `                       ${counts.map((n) => `${n} thread${n > 1 ? 's' : ''}`.padStart(18)).join('')}   checksum`,
 );
 for (const { name, make } of works) {
-  if (wanted.length > 0 && !wanted.some((start) => name.startsWith(start))) continue;
+  if (selected.length > 0 && !selected.some((start) => name.startsWith(start))) continue;
   for (const mode of ['eager', 'captured'] as const) {
     // Every count runs the same steps from the same state.
     const runs = counts.map((threads) => {

@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
   },
 });
 const rounds = Number(options.rounds);
-const wanted = options.only?.split(',');
+const selected = options.only?.split(',');
 
 interface Timed {
   readonly work: Work;
@@ -45,7 +45,7 @@ if (!options.json) {
 }
 let failed = false;
 for (const { name, title, ops, repeat = 1, make } of works()) {
-  if (wanted && !wanted.includes(name)) continue;
+  if (selected && !selected.includes(name)) continue;
   const [eager, captured, plain] = [make(), make(), make()];
   const unfused = { passes: { fusePointwise: false, fuseRows: false, fuseUpdates: false } };
   const compiled = toStatic(captured.step);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { init, noGrad, type Tensor, tensor, tidy, toStatic, zeros } from '../../src/index.ts';
 import { importOnnx } from '../../src/onnx/index.ts';
-import { answerWith } from '../turns.ts';
+import { runOnRequest } from '../interleaved.ts';
 
 const [engine, work, file, folder, threads] = process.argv.slice(2) as [
   string,
@@ -101,4 +101,4 @@ async function theirs(): Promise<() => Promise<number>> {
 }
 
 const step = engine === 'tostatic' ? await ours() : await theirs();
-answerWith(step, () => '');
+runOnRequest(step, () => '');

@@ -8,7 +8,7 @@
  *
  * Silero VAD v5 and v6 are in the npm package `@ricky0123/vad-web`; a step is one second of a recording. MiniLM has its
  * original sizes (6 layers, width 384, 12 heads) and random weights, on which times don't depend. Prints the output of
- * `bench/turns.ts`.
+ * `bench/interleaved.ts`.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { parseArgs } from 'node:util';
 import { SentenceEncoder } from '../../examples/sentences.ts';
 import { exportOnnx } from '../../src/export/index.ts';
 import { noGrad, seed, type Tensor, tensorSpec, toStatic, zeros } from '../../src/index.ts';
-import { inTurns } from '../turns.ts';
+import { compareInterleaved } from '../interleaved.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -69,6 +69,6 @@ for (const work of options.only.split(',')) {
     env: { TOSTATIC_THREADS: options.threads },
   }));
   const rounds = Number(options.rounds);
-  await inTurns(work, contenders, { rounds, steps: 4, base: 1, tolerance: 1e-4 });
+  await compareInterleaved(work, contenders, { rounds, steps: 4, base: 1, tolerance: 1e-4 });
 }
 rmSync(folder, { recursive: true });

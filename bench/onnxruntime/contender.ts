@@ -5,7 +5,7 @@ import { toStatic } from '../../src/index.ts';
 import { freeBuffer } from '../../src/onnxruntime/free-buffer.ts';
 import { onnxruntimeBackend } from '../../src/onnxruntime/index.ts';
 import { loadPackage } from '../../src/onnxruntime/load-package.ts';
-import { answerWith } from '../turns.ts';
+import { runOnRequest } from '../interleaved.ts';
 import { works } from '../works/works.ts';
 import { blockStep, type HandWritten, mlpStep } from './hand-written.ts';
 
@@ -76,4 +76,4 @@ function handFed(withGradients: boolean, frees: boolean): Step {
 
 const { step, about } =
   kind === 'backend' ? ours() : handFed(kind !== 'hand-without-gradients', kind === 'hand-freed');
-answerWith(step, about);
+runOnRequest(step, about);

@@ -5,12 +5,12 @@
  *     (cd bench/peers && npm install --ignore-scripts)
  *     npx tsx bench/onnxruntime/main.ts [--only W3,W4] [--rounds 40] [--threads 1] [--folder bench/peers]
  *
- * Prints the output of `bench/turns.ts`, with ratios to the hand-written graph, and the bytes copied between our
+ * Prints the output of `bench/interleaved.ts`, with ratios to the hand-written graph, and the bytes copied between our
  * memory and the engine's arrays in one step.
  */
 
 import { parseArgs } from 'node:util';
-import { inTurns } from '../turns.ts';
+import { compareInterleaved } from '../interleaved.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -35,5 +35,5 @@ for (const work of options.only.split(',')) {
     args: [kind, work, options.folder, options.threads],
   }));
   const rounds = Number(options.rounds);
-  await inTurns(work, contenders, { rounds, steps: 6, base: 1, tolerance: 1e-3 });
+  await compareInterleaved(work, contenders, { rounds, steps: 6, base: 1, tolerance: 1e-3 });
 }
