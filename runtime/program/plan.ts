@@ -28,6 +28,10 @@ export interface PlannedCall {
   at(given: readonly GivenOperand[]): PlannedSubgraph;
 }
 
+/** Whether the steps have control ops (branches, loops, lists, …), on whose decisions a run's memory may depend. */
+export const hasControl = (steps: readonly Step[]): boolean =>
+  steps.some(({ op }) => op.op.kernel.kind === 'control');
+
 /**
  * Why a run may need more bytes than predicted:
  *
@@ -36,7 +40,8 @@ export interface PlannedCall {
  *   iterations only.
  * - `shapes`: the shapes of a call are data-dependent, and were simulated as traced.
  */
-export type PeakLimit = 'paths' | 'iterations' | 'shapes';
+export const peakLimits = ['paths', 'iterations', 'shapes'] as const;
+export type PeakLimit = (typeof peakLimits)[number];
 
 /** Bytes that a program allocates, including alignment, excluding its inputs. */
 export interface PredictedMemory {
@@ -45,7 +50,10 @@ export interface PredictedMemory {
    * that save values for backward count with one iteration.
    */
   readonly peakBytes: number;
-  /** Why a run may need more than `peakBytes`; empty if none does. Undefined in a plan from a file. */
+  /**
+   * Why a run may need more than `peakBytes`; empty if none does. Undefined in plans with branches or loops from files
+   * of versions that didn't save it.
+   */
   readonly mayExceed?: readonly PeakLimit[];
   /**
    * A lower bound on the peak of any order of the same ops, with regions in their order. The peak itself if fusion

@@ -3,7 +3,13 @@ import type { TensorMeta } from '../device/tensor-meta.ts';
 import type { UserPosition } from '../errors/position.ts';
 import { isSymbolic, type ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import { fusedName } from '../program/fused/fused-op.ts';
-import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
+import {
+  type BackwardPart,
+  hasControl,
+  type Plan,
+  type PlannedSubgraph,
+  type Step,
+} from '../program/plan.ts';
 import type { ProgramOp } from '../program/program.ts';
 import { scalarTableIn } from '../program/scalars.ts';
 import { contiguousStrides, sameShape } from '../spec/shape.ts';
@@ -73,6 +79,7 @@ export class GraphWriter {
 
   #plan({ steps, predicted, ...rest }: Plan): unknown {
     const { peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes } = predicted;
+    const { mayExceed } = predicted;
     return {
       inputs: rest.inputs,
       steps: steps.map((step) => this.#step(step)),
@@ -82,6 +89,7 @@ export class GraphWriter {
       arenaBytes: rest.arenaBytes,
       reordered: rest.reordered,
       predicted: [peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes],
+      ...(mayExceed && hasControl(steps) && { mayExceed }),
     };
   }
 

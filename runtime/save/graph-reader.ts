@@ -15,7 +15,14 @@ import { areTiled } from '../program/fused/tiled-parts.ts';
 import { unfusedSteps } from '../program/fused/unfused.ts';
 import { nameGradientOp } from '../program/optional-gradients.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
-import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
+import {
+  type BackwardPart,
+  hasControl,
+  type Plan,
+  type PlannedSubgraph,
+  peakLimits,
+  type Step,
+} from '../program/plan.ts';
 import type { GradientContribution, ProgramOp, Region, ValueId } from '../program/program.ts';
 import { contiguousStrides } from '../spec/shape.ts';
 import { attrReader, type ReadAttrs, readScalars } from './attr-reader.ts';
@@ -112,6 +119,11 @@ class GraphReader {
       5,
     ) as [number, number, number, number, number];
     const steps = field.list('steps', (step) => this.#step(step));
+    const limits = field.get('mayExceed');
+    const mayExceed =
+      limits.isMissing && hasControl(steps)
+        ? undefined
+        : field.optionalList('mayExceed', (limit) => limit.oneOf(peakLimits));
     return {
       inputs: this.#ids(field.get('inputs')),
       steps: unfusedSteps(steps, (op) => !runsFused(op, this.#device, this.#values)),
@@ -120,7 +132,14 @@ class GraphReader {
       freesAtEnd: this.#ids(field.get('freesAtEnd')),
       arenaBytes: this.#isPortable ? 0 : field.get('arenaBytes').int(),
       reordered: field.get('reordered').boolean(),
-      predicted: { peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes },
+      predicted: {
+        peakBytes,
+        lowerBoundBytes,
+        savedBytes,
+        outputBytes,
+        copiedBytes,
+        ...(mayExceed && { mayExceed }),
+      },
     };
   }
 

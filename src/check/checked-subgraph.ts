@@ -1,6 +1,6 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { type CheckError, OutOfMemoryError } from '../../runtime/errors/errors.ts';
-import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import { hasControl, type PlannedSubgraph } from '../../runtime/program/plan.ts';
 import { Decisions, decided } from '../../runtime/run-program/control/decisions.ts';
 import { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
@@ -57,7 +57,7 @@ class CheckedSubgraph extends Subgraph {
     this.#source = source;
     this.#counter = counter;
     this.#isAsync = planned.values.some(({ device }) => device.kind === 'gpu');
-    this.#hasControl = planned.forward.steps.some(({ op }) => op.op.kernel.kind === 'control');
+    this.#hasControl = hasControl(planned.forward.steps);
     let reference: Subgraph | undefined;
     this.#reference = () => {
       reference ??= referenceOf(source);

@@ -1,5 +1,6 @@
 import type { Device } from '../../runtime/device/device.ts';
 import { holdsLines } from '../../runtime/program/checks.ts';
+import { hasControl } from '../../runtime/program/plan.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
@@ -107,7 +108,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     const { inputs, steps } = subgraph.planned.forward;
     this.written = writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
     this.holdsLines = holdsLines(steps);
-    this.decides = steps.some(({ op }) => op.op.kernel.kind === 'control');
+    this.decides = hasControl(steps);
     this.device = subgraph.planned.values[0]!.device;
     this.#compile = compile;
     this.#crossing = crossing;

@@ -1,5 +1,10 @@
 import { formatPosition } from '../../runtime/errors/position.ts';
-import type { PeakLimit, PlannedSubgraph, PredictedMemory } from '../../runtime/program/plan.ts';
+import {
+  hasControl,
+  type PeakLimit,
+  type PlannedSubgraph,
+  type PredictedMemory,
+} from '../../runtime/program/plan.ts';
 import { loopGrowths, predictRun } from '../7-plan/control/predict-run.ts';
 import type { RunRecord } from '../programs/compiled-part.ts';
 
@@ -9,7 +14,7 @@ import type { RunRecord } from '../programs/compiled-part.ts';
  */
 export function predictedPeak({ planned, donated, decisions }: RunRecord): number | null {
   if (!planned) return null;
-  if (!hasControl(planned)) return planned.forward.predicted.peakBytes;
+  if (!hasControl(planned.forward.steps)) return planned.forward.predicted.peakBytes;
   if (!decisions.complete) return null;
   return predictRun(planned, decisions.list, donated).forward.peakBytes;
 }
@@ -29,14 +34,10 @@ export function explainLimits({ mayExceed = [] }: PredictedMemory): string[] {
 
 /** Returns a line for each loop that saves values for backward. */
 export function explainLoops(planned: PlannedSubgraph): string[] {
-  if (!hasControl(planned)) return [];
+  if (!hasControl(planned.forward.steps)) return [];
   return loopGrowths(planned).map(({ op, baseBytes, bytesPerIteration, fromIterations }) => {
     const place = op.at ? ` at ${formatPosition(op.at)}` : '';
     const from = fromIterations > 0 ? `, from ${fromIterations} on` : '';
     return `          of n iterations of the loop${place}: ${baseBytes} + n * ${bytesPerIteration} bytes${from}`;
   });
-}
-
-function hasControl({ forward }: PlannedSubgraph): boolean {
-  return forward.steps.some(({ op }) => op.op.kernel.kind === 'control');
 }

@@ -1,7 +1,17 @@
-/** A plan says whether a run may need more than its predicted peak, and why. */
+/** A plan says whether a run may need more than its predicted peak, and why; a file says so of the plans in it. */
 
 import { expect, it } from 'vitest';
-import { stack, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
+import type { PredictedMemory } from '../../runtime/program/plan.ts';
+import {
+  type LoadedProgram,
+  load,
+  save,
+  stack,
+  type Tensor,
+  tensor,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
 
 const until = (x: Tensor, bound: number, step: (x: Tensor) => Tensor): Tensor => {
   let y = x;
@@ -47,7 +57,7 @@ const bodies: Readonly<Record<string, readonly [(x: Tensor) => unknown, readonly
   ],
 };
 
-it.each(Object.entries(bodies))('%s', (_, [body, limits]) => {
+it.each(Object.entries(bodies))('%s', async (_, [body, limits]) => {
   const f = toStatic(body, { fullGraph: true });
   const x = tensor([1, 2, 3]).requiresGrad_();
   tidy(() => f(x));
@@ -57,5 +67,15 @@ it.each(Object.entries(bodies))('%s', (_, [body, limits]) => {
   if (backward) expect(backward.plan.predicted.mayExceed).toEqual(limits);
   const told = limits.includes('paths') || limits.includes('shapes');
   expect(f.explain().includes('a run may need more')).toBe(told);
+  if (limits.includes('shapes')) {
+    await expect(save(f)).rejects.toThrow("can't be saved");
+  } else {
+    const loaded = (await load(await save(f))) as LoadedProgram;
+    tidy(() => loaded(x));
+    expect(fields(loaded.predicted()!)).toEqual(fields(forward.predicted));
+  }
   x.dispose();
 });
+
+/** The bytes are computed when they are read. */
+const fields = (predicted: PredictedMemory) => ({ ...predicted, mayExceed: predicted.mayExceed });

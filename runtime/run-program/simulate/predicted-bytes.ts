@@ -1,5 +1,5 @@
 import { copiedInputs } from '../../program/checks.ts';
-import type { PlannedSubgraph, PredictedMemory } from '../../program/plan.ts';
+import { hasControl, type PlannedSubgraph, type PredictedMemory } from '../../program/plan.ts';
 import { bytesOf } from '../../program/value-bytes.ts';
 import { RecordedDecisions } from './decider.ts';
 import { SimulatedRun } from './simulated-run.ts';
@@ -9,7 +9,7 @@ import { SimulatedRun } from './simulated-run.ts';
  * the lower bound of other orders.
  */
 export function predictedBytes({ values, forward }: PlannedSubgraph): PredictedMemory | null {
-  if (forward.steps.some(({ op }) => op.op.kernel.kind === 'control')) return null;
+  if (hasControl(forward.steps)) return null;
   const copied = copiedInputs(forward).map((i) => bytesOf(values, forward.inputs[i]!));
   const copiedBytes = copied.reduce((sum, bytes) => sum + bytes, 0);
   const run = new SimulatedRun(values, new RecordedDecisions([]));
@@ -18,6 +18,7 @@ export function predictedBytes({ values, forward }: PlannedSubgraph): PredictedM
   run.end();
   return {
     peakBytes: peakBytes + copiedBytes,
+    mayExceed: [],
     lowerBoundBytes: 0,
     savedBytes,
     outputBytes,
