@@ -28,8 +28,8 @@ export function toArraySync(x: Tensor): Nested {
   return nested(numbersOf(readSync(x, 'toArraySync'), x.dtype), x);
 }
 
-/** Yields views of the entries of the first dimension; the caller disposes each. */
-export function* entries(x: Tensor): Generator<Tensor> {
+/** Yields views of the entries of the first dimension, from index `first` on; the caller disposes each. */
+export function* entries(x: Tensor, first = 0): Generator<Tensor> {
   if (x.rank === 0) {
     throw new ShapeError({
       what: 'iteration: a scalar has no entries',
@@ -38,7 +38,7 @@ export function* entries(x: Tensor): Generator<Tensor> {
       remedy: 'read its value with itemSync()',
     });
   }
-  for (let i = 0; i < x.shape[0]!; i++) yield select(x, 0, i);
+  for (let i = first; i < x.shape[0]!; i++) yield select(x, 0, i);
 }
 
 /** Tensors with more values are summarized. */

@@ -123,7 +123,7 @@ export type Make =
   | { readonly kind: 'cell'; readonly content: Recipe }
   /** The parameter that an element of such an object aliases. */
   | { readonly kind: 'parameterCell'; readonly arguments: Recipe; readonly index: number }
-  /** The iterator of a `for … of` over an array, or of a `for … in` over the names of an object. */
+  /** The iterator of a `for … of` over an array or a tensor, or of a `for … in` over the names of an object. */
   | {
       readonly kind: 'arrayIterator';
       readonly array: Recipe;

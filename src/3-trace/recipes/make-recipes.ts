@@ -202,10 +202,10 @@ function madeTraits(
 
 function iteratorRecordMake(
   to: Reconstruction,
-  { iterator, next, direct, namesOf, done }: IteratorRecordVariable,
+  { iterator, next, direct, namesOf, rowsOf, done }: IteratorRecordVariable,
 ): Make {
   if (direct && iterator.kind === 'iterator') {
-    const array = to.recipe(iterator.over);
+    const array = to.recipe(rowsOf ?? iterator.over);
     const object = namesOf ? to.recipe(namesOf) : null;
     return { kind: 'arrayIterator', array, namesOf: object, next: iterator.next, done };
   }

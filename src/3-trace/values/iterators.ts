@@ -1,8 +1,8 @@
 /** Iteration. Arrays, strings, Maps and Sets are iterated directly, user-defined iterators by their methods. */
 
 import { unbind } from '../../../runtime/ops/arranging/splitting.ts';
+import { select } from '../../../runtime/ops/movement/movement.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { entries } from '../../../runtime/tensor-methods/nested.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { OwnSet } from '../../vm/language/primordials.ts';
 import { type GrowableArray, isGrowable } from '../control-flow/lists/growable-array.ts';
@@ -96,13 +96,19 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
 }
 
 /**
- * Iterates over the entries of the first dimension, which are all created in advance as views of the tensor's memory.
+ * Iterates over the entries of the first dimension. Each is selected at its step, as in eager execution: backward adds
+ * their gradients in the reverse order.
  */
-function overRows(t: Tracer, variable: TensorVariable): IteratorRecordVariable {
-  const x = t.use(variable);
-  if (x.rank === 0) throw new GraphBreak('throw', 'a scalar is iterated');
-  const rows = t.perform<Tensor[]>([x], ([given]) => [...entries(given as Tensor)]);
-  return record(iteratorOver(t, newArray(rows.map((row) => t.result(row))), 'values'), null, true);
+function overRows(t: Tracer, rowsOf: TensorVariable): IteratorRecordVariable {
+  if (t.use(rowsOf).rank === 0) throw new GraphBreak('throw', 'a scalar is iterated');
+  const count = constantOf(t, readProperty(t, readProperty(t, rowsOf, 'shape'), '0')) as number;
+  const indices = newArray(Array.from({ length: count }, (_, i) => known(i)));
+  return { ...record(iteratorOver(t, indices, 'values'), null, true), rowsOf };
+}
+
+function selectRow(t: Tracer, rowsOf: TensorVariable, index: Variable): Variable {
+  const at = constantOf(t, index) as number;
+  return t.result(t.perform<Tensor>([t.use(rowsOf)], ([x]) => select(x as Tensor, 0, at)));
 }
 
 function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariable {
@@ -149,7 +155,7 @@ export function advance(
   read = readValue,
 ): Variable | null {
   if (iteration.done) return null;
-  const { iterator, next, namesOf } = iteration;
+  const { iterator, next, namesOf, rowsOf } = iteration;
   let element = nextElement(t, iterator, next, read);
   while (namesOf && element && isGone(t, iteration, constantOf(t, element) as string)) {
     element = nextElement(t, iterator, next, read);
@@ -162,7 +168,7 @@ export function advance(
     }, iterator);
     iteration.done = true;
   }
-  return element;
+  return rowsOf && element ? selectRow(t, rowsOf, element) : element;
 }
 
 /** Returns whether a name still to be visited is no longer a property, own or inherited. */

@@ -9,6 +9,7 @@ import type {
   NewCollectionVariable,
   NewTypedArrayVariable,
   ObjectVariable,
+  TensorVariable,
   Variable,
 } from './variable.ts';
 
@@ -49,6 +50,8 @@ export interface IteratorRecordVariable {
   readonly namesOf?: Variable;
   /** The enumerable names of the prototypes of `namesOf`. */
   readonly inherited?: ReadonlySet<string>;
+  /** The tensor of a `for … of` over its entries, which are selected when they are reached. */
+  readonly rowsOf?: TensorVariable;
   done: boolean;
 }
 

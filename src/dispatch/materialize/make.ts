@@ -1,6 +1,8 @@
 /** Objects that each run creates. */
 
 import { compileItems as compileItemsOf } from '../../../runtime/entry/make.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { entries as entriesOf } from '../../../runtime/tensor-methods/nested.ts';
 import { noteBound } from '../../guards/code-behind.ts';
 import { callNative, collectionType } from '../../guards/collection-slots.ts';
 import { hostType } from '../../guards/host-types.ts';
@@ -12,7 +14,7 @@ import {
   sharedArguments,
   unmappedArguments,
 } from '../../vm/language/arguments-object.ts';
-import { ProtocolIterator } from '../../vm/language/iterator-record.ts';
+import { type IteratorRecord, ProtocolIterator } from '../../vm/language/iterator-record.ts';
 import { append, apply } from '../../vm/language/primordials.ts';
 import {
   arrayIteratorAt,
@@ -49,6 +51,12 @@ export function compileMakes(makes: readonly Make[]): (values: RunValues) => voi
     for (const { i, make } of shells) make.fill(values.made[i], values);
     for (const { i, settle } of settled) settle(values.made[i]);
   };
+}
+
+/** Returns an iteration over a tensor's entries that continues at index `next`. */
+function rowIteratorAt(x: Tensor, next: number): IteratorRecord {
+  const rows = entriesOf(x, next);
+  return new ProtocolIterator().begin(rows, rows.next);
 }
 
 /** Orders recipes of objects so that an object's contents come before it. */
@@ -171,10 +179,13 @@ const compilers: {
     const { next, done } = make;
     return {
       build: (values) => {
-        const items = array(values) as unknown[];
-        const iteration = object
-          ? nameIteratorAt(object(values) as object, items, next)
-          : arrayIteratorAt(items, next);
+        const items = array(values) as unknown[] | Tensor;
+        const iteration =
+          items instanceof Tensor
+            ? rowIteratorAt(items, next)
+            : object
+              ? nameIteratorAt(object(values) as object, items, next)
+              : arrayIteratorAt(items, next);
         iteration.done = done;
         return iteration;
       },

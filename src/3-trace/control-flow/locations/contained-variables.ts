@@ -41,7 +41,9 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
       return [variable.over];
     case 'iteratorRecord':
       // User code can't reach the iterator of a direct iteration.
-      return variable.direct ? [variable.namesOf ?? null] : [variable.iterator, variable.next];
+      return variable.direct
+        ? [variable.namesOf ?? variable.rowsOf ?? null]
+        : [variable.iterator, variable.next];
     case 'generator': {
       const { registers, args, cells, thisVariable, delegate } = variable.frame;
       const kept = registers.map((each) => each ?? null);
