@@ -1,4 +1,4 @@
-/** Ops without a form in another engine: the error names their line. */
+/** Programs without a form in another engine; for an op, the error names its line. */
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -31,3 +31,18 @@ it.each(Object.keys(exporters) as (keyof typeof exporters)[])('for %s', async (n
     });
   }
 });
+
+it.each(Object.keys(exporters) as (keyof typeof exporters)[])(
+  'for %s, a program that only returns its arguments',
+  async (name) => {
+    const f = toStatic(
+      (x: Tensor) => {
+        x.flip([0]).add_(1);
+        return [x];
+      },
+      { fullGraph: true },
+    );
+    f(eye(3));
+    await expect(exporters[name](f)).rejects.toThrow(/nothing to export/);
+  },
+);

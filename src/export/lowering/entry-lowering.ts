@@ -3,7 +3,12 @@ import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { SavedMake, SavedNumber, SavedRecipe } from '../../../runtime/save/recipe.ts';
 import type { SavedSource } from '../../../runtime/save/saved-source.ts';
 import { type Engine, elementOf, type TargetValue } from '../target/target.ts';
-import { type ExportState, nameOfPlace, type PortableProgram } from './portable-program.ts';
+import {
+  type ExportState,
+  nameOfPlace,
+  noProgram,
+  type PortableProgram,
+} from './portable-program.ts';
 import { ProgramLowering } from './program-lowering.ts';
 import { ScalarEmitter, scalarCall } from './scalars.ts';
 import { Slot } from './slots.ts';
@@ -32,12 +37,17 @@ export interface LoweredEntry<V> {
   readonly unchecked: number;
 }
 
-/** Lowers the program as one function, with its state as inputs and results. */
+/**
+ * Lowers the program as one function, with its state as inputs and results. Throws ArgumentError if it has no result:
+ * engines reject a model without outputs.
+ */
 export function lowerEntry<V extends TargetValue>(
   portable: PortableProgram,
   engine: Engine<V>,
 ): LoweredEntry<V> {
-  return new EntryLowering(portable, engine).run();
+  const lowered = new EntryLowering(portable, engine).run();
+  if (lowered.results.length > 0) return lowered;
+  throw noProgram('a program that returns only its arguments', 'one that computes a result');
 }
 
 class EntryLowering<V extends TargetValue> {

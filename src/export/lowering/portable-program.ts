@@ -172,7 +172,7 @@ export function nameOfPlace(place: SavedSource, state: readonly ExportState[]): 
   }
 }
 
-function noProgram(given: string, expected: string): ArgumentError {
+export function noProgram(given: string, expected: string): ArgumentError {
   return new ArgumentError({
     what: 'export: nothing to export',
     given,
