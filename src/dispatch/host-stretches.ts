@@ -18,7 +18,8 @@ import { executeFrame } from '../vm/machine/machine.ts';
 import { step } from '../vm/machine/run-frames.ts';
 import type { Entry } from './entry.ts';
 import type { FrameCompiler } from './frame-compiler.ts';
-import { stepNatively } from './native.ts';
+import { HostMachines } from './host-machines.ts';
+import { runPart, stepNatively } from './native.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint } from './resume-point.ts';
 
@@ -37,10 +38,12 @@ const fewestDifferent = 4;
 export class HostStretches {
   readonly #compiler: FrameCompiler;
   readonly #stats: StatsCounter;
+  readonly #machines: HostMachines;
 
   constructor(compiler: FrameCompiler, stats: StatsCounter) {
     this.#compiler = compiler;
     this.#stats = stats;
+    this.#machines = new HostMachines(compiler.sites);
   }
 
   /** How often a call has passed a point without a graph. */
@@ -76,10 +79,16 @@ export class HostStretches {
     if (!this.#compiler.mayFallBack) return 'nothing';
     const { sites } = this.#compiler;
     let done: 'work' | 'loads' | 'nothing' = 'nothing';
+    let isStart = true;
     for (let steps = 0; steps < mostSteps; steps++) {
       const frame = frames[frames.length - 1]!;
       const { code } = frame.closure;
       const { pc } = frame;
+      if (isStart && this.#runPart(frames, owned)) {
+        done = 'work';
+        isStart = false;
+        continue;
+      }
       const instruction = code.instructions[pc]!;
       if (instruction.op === 'return') {
         if (!popFrame(frames)) break;
@@ -90,21 +99,41 @@ export class HostStretches {
       if (!isOfOwn && !isHostOnly(frame, instruction, sites, owned)) break;
       if (!loads.has(instruction.op)) done = 'work';
       else if (done === 'nothing') done = 'loads';
+      this.#machines.noteStep(code, pc);
       if (isOfOwn) {
         step(frame);
         if (creating.has(instruction.op)) owned.addContainer(frame.registers[writes(instruction)!]);
-        continue;
+      } else {
+        const before = events.kernels;
+        try {
+          stepNatively(frames, owned, keepsNoOperand);
+        } finally {
+          // The call had none when it was traced.
+          if (events.kernels > before) sites.noteOp([{ closure: frame.closure, pc }]);
+          this.#stats.eagerKernels += events.kernels - before;
+        }
       }
-      const before = events.kernels;
-      try {
-        stepNatively(frames, owned, keepsNoOperand);
-      } finally {
-        // The call had none when it was traced.
-        if (events.kernels > before) sites.noteOp([{ closure: frame.closure, pc }]);
-        this.#stats.eagerKernels += events.kernels - before;
-      }
+      isStart = frame.pc < pc;
     }
     return done;
+  }
+
+  /** At the start of a stretch or an iteration: runs it on a machine if it recurs. Returns whether it did. */
+  #runPart(frames: Frame[], owned: OwnedTensors): boolean {
+    const frame = frames[frames.length - 1]!;
+    const { pc } = frame;
+    const machine = this.#machines.find(frame, owned);
+    if (!machine) return false;
+    const before = events.kernels;
+    try {
+      runPart(frames, machine);
+    } finally {
+      // A call that had none before.
+      if (events.kernels > before) this.#machines.forget(frame.closure.code);
+      this.#stats.eagerKernels += events.kernels - before;
+    }
+    this.#machines.noteStop(frame, pc);
+    return true;
   }
 }
 

@@ -12,6 +12,7 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc, Reg } from '../vm/bytecode/instructions.ts';
 import { dyingBetween } from '../vm/bytecode/liveness.ts';
 import { forEachHeld, mayRead } from '../vm/frames/held.ts';
+import type { Machine } from '../vm/frames/machine.ts';
 import { Suspended } from '../vm/frames/suspended.ts';
 import { showCapturedFrames } from '../vm/frames/thrown.ts';
 import { unwindTo } from '../vm/frames/unwind.ts';
@@ -40,6 +41,26 @@ export function stepNatively(
         if (call) settle(frames, call, owned);
       } catch (error) {
         showCapturedFrames(error, frames);
+        if (!unwindTo(frames, top, error)) throw error;
+      }
+    },
+  );
+}
+
+/**
+ * Runs instructions of the innermost frame, none of which creates, frees or keeps an owned tensor, on a machine that
+ * stops after them. A throw that the frame doesn't catch is handled as in `stepNatively`.
+ */
+export function runPart(frames: Frame[], machine: Machine): void {
+  const top = frames.length - 1;
+  const frame = frames[top]!;
+  withPositionProvider(
+    () => positionOf(frames),
+    () => {
+      try {
+        inModesOf(frame, () => machine(frame));
+      } catch (error) {
+        showCapturedFrames(error, frames, true);
         if (!unwindTo(frames, top, error)) throw error;
       }
     },

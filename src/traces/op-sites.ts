@@ -11,6 +11,8 @@ interface Positioned {
 export class OpSites {
   readonly #seen = new WeakMap<Code, Set<Pc>>();
   readonly #withOps = new WeakMap<Code, Set<Pc>>();
+  /** How many instructions ops were met in. */
+  count = 0;
 
   noteCall(code: Code, pc: Pc): void {
     add(this.#seen, code, pc);
@@ -20,7 +22,7 @@ export class OpSites {
   noteOp(frames: readonly Positioned[]): void {
     const top = frames.length - 1;
     frames.forEach(({ closure: { code }, pc }, i) => {
-      add(this.#withOps, code, i === top ? pc : ((pc - 1) as Pc));
+      if (add(this.#withOps, code, i === top ? pc : ((pc - 1) as Pc))) this.count++;
     });
   }
 
@@ -35,8 +37,11 @@ export class OpSites {
   }
 }
 
-function add(sites: WeakMap<Code, Set<Pc>>, code: Code, pc: Pc): void {
+/** Returns whether the instruction is new. */
+function add(sites: WeakMap<Code, Set<Pc>>, code: Code, pc: Pc): boolean {
   const known = sites.get(code);
+  if (known?.has(pc)) return false;
   if (known) known.add(pc);
   else sites.set(code, new Set([pc]));
+  return true;
 }

@@ -56,13 +56,20 @@ interface Draft {
   routes?: readonly Route[];
 }
 
+const noStops: ReadonlySet<Pc> = new Set();
+
 /**
  * With several entries, the graph is irreducible, since no entry dominates the others. With `dispatches`, the
  * graph is entered at a dispatcher, which leads to the requested entry. Each loop that contains an entry gets a
- * dispatcher, too, so that every loop still has a single entry block.
+ * dispatcher, too, so that every loop still has a single entry block. At `stops`, execution ends.
  */
-export function controlGraph(code: Code, entries: readonly Pc[], dispatches = false): ControlGraph {
-  const plain = draftsOf(code, entries);
+export function controlGraph(
+  code: Code,
+  entries: readonly Pc[],
+  dispatches = false,
+  stops = noStops,
+): ControlGraph {
+  const plain = draftsOf(code, entries, true, stops);
   if (!dispatches || entries.length === 1) return finish(plain, entries, new Map());
   const loops = naturalLoops(plain, entries[0]!);
   if (!loops) return finish(plain, entries, new Map());
@@ -131,15 +138,16 @@ function reversePostorder(drafts: Drafts, entries: readonly Pc[]): Draft[] {
 }
 
 /** Returns all reachable blocks. `through`: continue across suspensions, which leave the function. */
-function draftsOf(code: Code, entries: readonly Pc[], through = true): Drafts {
-  const leaders = findLeaders(code, entries);
+function draftsOf(code: Code, entries: readonly Pc[], through = true, stops = noStops): Drafts {
+  const leaders = findLeaders(code, [...entries, ...stops]);
   const drafts: Drafts = new Map();
   const pending = [...entries];
   for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
     if (drafts.has(pc)) continue;
-    const draft = draftAt(code, pc, leaders, through);
-    drafts.set(pc, draft);
-    pending.push(...draft.next);
+    const ends = stops.has(pc);
+    const found = ends ? draft(pc, pc, [], undefined) : draftAt(code, pc, leaders, through);
+    drafts.set(pc, found);
+    pending.push(...found.next);
   }
   return drafts;
 }

@@ -22,6 +22,7 @@ import {
   switches,
   throws,
   tries,
+  when,
 } from './code-text.ts';
 import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
 
@@ -29,6 +30,8 @@ import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
 export interface BodyContext extends Pick<Place, 'names' | 'marksPlace' | 'argument'> {
   /** Whether the text has a mark before each instruction. */
   readonly marksPcs: boolean;
+  /** Instructions before which the machine stops. */
+  readonly stops?: ReadonlySet<Pc> | undefined;
 }
 
 /**
@@ -66,12 +69,14 @@ const goThroughSwitch = (target: Pc): Statement[] => [
 
 /** The machine that stops after every instruction, with the frame as data. */
 export function stopBody(code: Code, graph: ControlGraph, around: BodyContext): Statement[] {
-  const live = liveBefore(code);
-  return switchBody(code, graph, around, (target) => [
-    ...saveFrame(code, live[target]!, target),
-    returns(property(id('H'), 'stopped')),
-  ]);
+  return switchBody(code, graph, around, (target) => stopAt(code, target));
 }
+
+/** Ends the machine before the instruction, with the frame as data. */
+const stopAt = (code: Code, pc: Pc): Statement[] => [
+  ...saveFrame(code, liveBefore(code)[pc]!, pc),
+  returns(property(id('H'), 'stopped')),
+];
 
 function catching(
   code: Code,
@@ -117,8 +122,16 @@ export function blockStatements(
   fall = go,
 ): Statement[] {
   const statements: Statement[] = [];
-  const { names, marksPlace, argument, marksPcs } = around;
+  const { names, marksPlace, argument, marksPcs, stops } = around;
+  // Such an instruction is a block of its own.
+  if (stops?.has(at.start)) return stopAt(code, at.start);
   for (let pc = at.start; pc <= at.last; pc++) {
+    const instruction = code.instructions[pc]!;
+    // A guard may have drawn the number of this call: whoever runs it knows.
+    if (stops && instruction.op === 'call') {
+      const isNumberCall = call(property(id('H'), 'isNumberCall'), [register(instruction.callee)]);
+      statements.push(when(isNumberCall, stopAt(code, pc)));
+    }
     const [first, ...others] = statementsOf({ names, marksPlace, argument, code, pc, go });
     if (first === undefined) continue;
     statements.push(marksPcs ? statement(`${pcMark(pc)}${first}`) : first, ...others);

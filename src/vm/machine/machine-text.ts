@@ -34,13 +34,14 @@ const maxNestedBlocks = 500;
  * …; … } Guarantees: registers that are live at the entry are read from the frame once; while other code is called,
  * `F.pc` is the calling instruction, so that positions are known; only an `await` writes more to the frame: everything
  * that is live after it. The shape is structured if the graph allows it, unless `shape` is given. `marksPcs`: with the
- * pcs, to find the instruction of a position.
+ * pcs, to find the instruction of a position. `stops`: instructions before which the machine returns `stopped`.
  */
 export function machineText(
   code: Code,
   at: readonly Pc[],
   shape?: MachineShape,
   marksPcs = false,
+  stops?: ReadonlySet<Pc>,
 ): string {
   // The list may come from a realm whose arrays have been modified.
   const entries: Pc[] = [];
@@ -53,6 +54,7 @@ export function machineText(
     shape,
     marksPlace: true,
     marksPcs,
+    stops,
     start: property(frame, 'pc'),
     argument: argumentInList,
     held: (index) =>
@@ -93,7 +95,7 @@ interface BodyOptions extends Omit<BodyContext, 'names'> {
 export function bodyText(
   code: Code,
   entries: readonly Pc[],
-  { shape, start, held, marksPlace, marksPcs, argument }: BodyOptions,
+  { shape, start, held, marksPlace, marksPcs, argument, stops }: BodyOptions,
 ): { readonly variables: Statement; readonly body: Statement[] } {
   const readers: string[] = [];
   const writers: string[] = [];
@@ -101,10 +103,10 @@ export function bodyText(
     reader: (name) => numberIn(readers, name),
     writer: (name) => numberIn(writers, name),
   };
-  const nested = nestedGraph(code, entries, shape);
-  const graph = nested ?? controlGraph(code, entries);
+  const nested = nestedGraph(code, entries, shape, stops);
+  const graph = nested ?? controlGraph(code, entries, false, stops);
   const write = shape === 'stops' ? stopBody : nested ? structuredBody : switchBody;
-  const body = write(code, graph, { names, marksPlace, marksPcs, argument });
+  const body = write(code, graph, { names, marksPlace, marksPcs, argument, stops });
   const registers = code.registerNames.map(
     (_, index) => [register(reg(index)), held(reg(index))] as const,
   );
@@ -126,9 +128,10 @@ function nestedGraph(
   code: Code,
   entries: readonly Pc[],
   shape: MachineShape = 'structured',
+  stops?: ReadonlySet<Pc>,
 ): ControlGraph | undefined {
   if (shape !== 'structured') return undefined;
-  const graph = controlGraph(code, entries, true);
+  const graph = controlGraph(code, entries, true, stops);
   return graph.isReducible && graph.blocks.size <= maxNestedBlocks ? graph : undefined;
 }
 

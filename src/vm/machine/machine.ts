@@ -12,6 +12,7 @@ import { interpreterOf } from '../interpreter/interpret.ts';
 import { intrinsics } from '../interpreter/intrinsics.ts';
 import * as semantics from '../interpreter/semantics.ts';
 import { argumentsObject, parameterCell } from '../language/arguments-object.ts';
+import { isNumberCall } from '../language/host-functions.ts';
 import { abandonIterators, keyIterator } from '../language/iterator-record.ts';
 import { notCallable } from '../language/native-errors.ts';
 import { apply, weakGet, weakSet } from '../language/primordials.ts';
@@ -93,20 +94,26 @@ function generated(code: Code, machineFor: MachineFor): Machine {
   };
 }
 
+/** Compiles the code from `entry` up to each of `stops`; undefined if a page forbids code generation. */
+export function compilePart(code: Code, entry: Pc, stops: ReadonlySet<Pc>): Machine | undefined {
+  return mayGenerate() ? compile(code, [entry], undefined, machineFor, stops) : undefined;
+}
+
 /** Runs a frame of any code to its return, or to a suspension, for which it returns `Suspended`. */
 export function executeFrame(frame: Frame): unknown {
   return machineFor(frame.closure.code)(frame);
 }
 
-/** Compiles a machine that can be entered at each of `entries`. */
+/** Compiles a machine that can be entered at each of `entries`. It returns `stopped` before each of `stops`. */
 export function compile(
   code: Code,
   entries: readonly Pc[],
   shape?: MachineShape,
   machineForInner: MachineFor = machineFor,
+  stops?: ReadonlySet<Pc>,
 ): Machine {
   const text = scriptText(code, false, (own, marksPcs) =>
-    machineText(own, entries, shape, marksPcs),
+    machineText(own, entries, shape, marksPcs, stops),
   );
   const make = new FunctionConstructor('C', 'H', text);
   return make(code, helpersFor(machineForInner)) as Machine;
@@ -144,6 +151,7 @@ const makeHelpers = (machineFor: MachineFor) => ({
   argumentsObject,
   parameterCell,
   intrinsics,
+  isNumberCall,
   newCell: (): Cell => ({ value: uninitialized }),
   closure: (
     frame: Frame,
