@@ -18,8 +18,8 @@ import { col2im, unfold } from '../ops/movement/windows.ts';
 import { expectOptional, expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectNoStride } from '../options/expect-arguments.ts';
 import { expectOptions } from '../options/expect-options.ts';
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
 
 type Triple = readonly [number, number, number];
 export type Conv3dOptions = ConvOptions<number | Triple>;
@@ -59,7 +59,7 @@ export function conv3d(
   expectFit(x, weight, groups);
   if (padding === 'same') expectNoStride('conv3d', stride);
   if (x.rank === 4) {
-    return tidy(() => squeeze(conv3d(unsqueeze(x, 0), weight, bias, options), 0));
+    return calledAs('conv3d', () => squeeze(conv3d(unsqueeze(x, 0), weight, bias, options), 0));
   }
   const [n, c, d] = x.shape as [number, number, number];
   const [out, perGroup, kd, kh, kw] = weight.shape as [number, number, number, number, number];
@@ -78,7 +78,7 @@ export function conv3d(
       remedy: 'use a smaller kernel or more padding',
     });
   }
-  return tidy(() => {
+  return calledAs('conv3d', () => {
     const padded = before + after > 0 ? pad(x, [0, 0, 0, 0, before, after]) : x;
     const windows = index(unfold(padded, 2, span, step), '...', [null, null, spread]);
     const [depth, h, w] = windows.shape.slice(2) as [number, number, number];
@@ -139,10 +139,12 @@ export function convTranspose3d(
     });
   }
   if (x.rank === 4) {
-    return tidy(() => squeeze(convTranspose3d(unsqueeze(x, 0), weight, bias, options), 0));
+    return calledAs('convTranspose3d', () =>
+      squeeze(convTranspose3d(unsqueeze(x, 0), weight, bias, options), 0),
+    );
   }
   const [n, c] = x.shape as [number, number];
-  return tidy(() => {
+  return calledAs('convTranspose3d', () => {
     const planes = reshape(permute(x, [0, 2, 1, 3, 4]), [n * d, c, ...x.shape.slice(3)]);
     const kernel = reshape(weight, [c, perGroup * kd, kh, kw]);
     const found = convTranspose2d(planes, kernel, null, {

@@ -26,8 +26,8 @@ import type { Reduction } from '../ops/reduce/reduction-options.ts';
 import { logsumexp } from '../ops/reduce/statistics.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { arrayOf, count, flag, oneOf } from '../options/option-kinds.ts';
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
 
 /** One length per sequence of the batch. */
 export type Lengths = Tensor | readonly number[];
@@ -120,7 +120,7 @@ export function ctcLoss(
       remedy: 'put the time first: logProbs.transpose(0, 1)',
     });
   }
-  return tidy(() => {
+  return calledAs('ctcLoss', () => {
     const labels = batched(targets, targetLengths);
     const inputs = lengthsOf('inputLengths', inputLengths, logProbs);
     const lengths = lengthsOf('targetLengths', targetLengths, logProbs);

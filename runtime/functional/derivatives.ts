@@ -1,6 +1,7 @@
 /** Jacobians, Hessians and products with them, computed by `grad`: PyTorch's `torch.autograd.functional`. */
 
 import { grad } from '../backward/grad.ts';
+import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { add, mul } from '../ops/arithmetic/arithmetic.ts';
 import { stack } from '../ops/movement/joining.ts';
@@ -8,12 +9,13 @@ import { reshape, select } from '../ops/movement/movement.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
 import { expectTensorList } from '../ops/record/expect-tensors.ts';
 import { sum } from '../ops/reduce/reduce.ts';
-import { expectArguments, expectOptions, shown } from '../options/expect-options.ts';
+import { expectArguments, expectOptions } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
 import { callback, flag } from '../options/option-kinds.ts';
 import { sameShape, sizeOf } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
 import { setGradEnabled } from './grad-enabled.ts';
 
 export interface DerivativeOptions {
@@ -46,7 +48,9 @@ function leavesOf(owner: string, inputs: TensorOrTensors, createGraph: boolean):
       remedy: 'pass the tensors to differentiate with respect to',
     });
   }
-  return list.map((own) => (createGraph && own.requiresGrad ? own : own.detach().requiresGrad_()));
+  return calledAs(owner, () =>
+    list.map((own) => (createGraph && own.requiresGrad ? own : own.detach().requiresGrad_())),
+  );
 }
 
 function called(
@@ -91,11 +95,13 @@ function vectorsFor(
   const list = given === null ? [] : listOf(given);
   expectTensorList(owner, list);
   const fits = list.length === tensors.length;
-  if (fits && list.every((own, i) => sameShape(own.shape, tensors[i]!.shape))) return [...list];
+  const isLike = (own: Tensor, { shape, dtype }: Tensor) =>
+    sameShape(own.shape, shape) && own.dtype === dtype;
+  if (fits && list.every((own, i) => isLike(own, tensors[i]!))) return [...list];
   throw new ArgumentError({
-    what: `${owner}: not a vector of the right shapes`,
-    given: given === null ? 'null' : list.map(({ shape }) => shown(shape)).join(', '),
-    expected: tensors.map(({ shape }) => shown(shape)).join(', '),
+    what: `${owner}: not a vector of the right shapes and dtypes`,
+    given: given === null ? 'null' : list.map(formatSpec).join(', '),
+    expected: tensors.map(formatSpec).join(', '),
     remedy: 'pass a tensor like each of them; none is needed for one number',
   });
 }
@@ -191,12 +197,21 @@ export function jacobian<I extends TensorOrTensors, O extends TensorOrTensors>(
   inputs: I,
   options: DerivativeOptions = {},
 ): Like<O, Like<I, Tensor>> {
-  expectOptions('jacobian', options, derivativeKinds);
+  return jacobians('jacobian', fn, inputs, options);
+}
+
+function jacobians<I extends TensorOrTensors, O extends TensorOrTensors>(
+  owner: string,
+  fn: (...inputs: Tensor[]) => O,
+  inputs: I,
+  options: DerivativeOptions,
+): Like<O, Like<I, Tensor>> {
+  expectOptions(owner, options, derivativeKinds);
   const { createGraph = false } = options;
   return tidy(() =>
     setGradEnabled(true, () => {
-      const leaves = leavesOf('jacobian', inputs, createGraph);
-      const outputs = called('jacobian', fn, leaves);
+      const leaves = leavesOf(owner, inputs, createGraph);
+      const outputs = called(owner, fn, leaves);
       const list = listOf(outputs);
       const found = list.map((own, i) =>
         like(
@@ -240,7 +255,7 @@ export function hessian<I extends TensorOrTensors>(
     const found = pulledBack([value], ones, leaves, { createGraph: true, retainGraph: true });
     return like(inputs, found);
   };
-  return jacobian(gradient, inputs, options) as Like<I, Like<I, Tensor>>;
+  return jacobians('hessian', gradient, inputs, options) as Like<I, Like<I, Tensor>>;
 }
 
 /** Returns `[value, H·v]` for a scalar function, without computing its Hessian H. */

@@ -3,14 +3,16 @@
 import { squeeze, unsqueeze } from '../ops/movement/movement.ts';
 import { featureDropout } from '../ops/random/dropout.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
-
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
 
 function channelDropout(x: Tensor, p: number, training: boolean, rank: number): Tensor {
-  expectTensors(`dropout${rank - 1}d`, x);
-  if (x.rank !== rank) return featureDropout(x, p, training);
-  return tidy(() => squeeze(featureDropout(unsqueeze(x, 0), p, training), 0));
+  const name = `dropout${rank - 1}d`;
+  expectTensors(name, x);
+  return calledAs(name, () => {
+    if (x.rank !== rank) return featureDropout(x, p, training);
+    return squeeze(featureDropout(unsqueeze(x, 0), p, training), 0);
+  });
 }
 
 /** Zeroes entire channels of [n, c, l] or [c, l]. */

@@ -10,9 +10,9 @@ import { expectOptional, expectTensors } from '../ops/record/expect-tensors.ts';
 import { searchsorted } from '../ops/reduce/counting.ts';
 import { max } from '../ops/reduce/extremes.ts';
 import { sum } from '../ops/reduce/reduce.ts';
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { expectCallOptions } from './call-options.ts';
+import { calledAs } from './called-as.ts';
 
 export interface EmbeddingBagOptions {
   /** For concatenated indices, the start of each bag: int32 [bags]. */
@@ -80,7 +80,7 @@ export function embeddingBag(
   expectOptional('embeddingBag', offsets);
   expectOptional('embeddingBag', perSampleWeights);
   expectBags(options, indices.rank);
-  return tidy(() => reduced(weight, indices, options));
+  return calledAs('embeddingBag', () => reduced(weight, indices, options));
 }
 
 function reduced(weight: Tensor, indices: Tensor, options: EmbeddingBagOptions): Tensor {

@@ -25,8 +25,8 @@ import { matmul } from '../ops/products/matmul.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { arrayOf, count, either, flag, oneOf } from '../options/option-kinds.ts';
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
 
 export interface GridSampleOptions {
   /** `bilinear` by default. */
@@ -117,7 +117,7 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
   expectFit(x, grid, options);
   if (isHalf(x) || isHalf(grid)) {
     // Positions in half precision would miss pixels.
-    return tidy(() =>
+    return calledAs('gridSample', () =>
       cast(gridSample(cast(x, 'float32'), cast(grid, 'float32'), options), x.dtype),
     );
   }
@@ -127,7 +127,7 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
     number,
     number,
   ];
-  return tidy(() => {
+  return calledAs('gridSample', () => {
     const flat = reshape(x, [n, c, pixels]);
     // The grid names the last axis first.
     const positions = sizes.map((size, axis) => {
@@ -194,7 +194,7 @@ export function affineGrid(
       remedy: `pass a matrix [${dims}, ${dims + 1}] for each image`,
     });
   }
-  return tidy(() => {
+  return calledAs('affineGrid', () => {
     const centers = (count: number) => {
       const end = options.alignCorners ? 1 : (count - 1) / count;
       return deviceGuard(theta.device, () =>

@@ -7,8 +7,8 @@ import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { argmax } from '../ops/reduce/extremes.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyInteger, flag, positive } from '../options/option-kinds.ts';
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
 
 export interface GumbelSoftmaxOptions {
   /** Temperature; 1 by default. */
@@ -32,7 +32,7 @@ export function gumbelSoftmax(logits: Tensor, options: GumbelSoftmaxOptions = {}
   expectTensors('gumbelSoftmax', logits);
   expectOptions('gumbelSoftmax', options, kinds);
   const { tau = 1, hard = false, dim = -1 } = options;
-  return tidy(() => {
+  return calledAs('gumbelSoftmax', () => {
     const exponential = neg(log1p(neg(clampMin(randLike(logits), smallest))));
     const soft = softmax(div(sub(logits, log(exponential)), tau), dim);
     if (!hard) return soft;

@@ -9,8 +9,8 @@ import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { arrayOf, count, orNull, perDimension } from '../options/option-kinds.ts';
 import { sameShape } from '../spec/shape.ts';
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
 
 export interface MaxUnpoolOptions<Size> {
   /** Defaults to the window size. */
@@ -66,7 +66,7 @@ function maxUnpool<Size extends Sizes>(name: string, dims: 1 | 2 | 3) {
     const lead = x.shape.slice(0, -dims);
     const planes = lead.reduce((a, b) => a * b, 1);
     const entries = size.reduce((a, b) => a * b, 1);
-    return tidy(() => {
+    return calledAs(name, () => {
       const zeros = fullLike(x, 0, { shape: [planes, entries] });
       const flat = (own: Tensor) => reshape(own, [planes, pooled.reduce((a, b) => a * b, 1)]);
       return reshape(scatter(zeros, 1, flat(indices), flat(x)), [...lead, ...size]);

@@ -15,8 +15,8 @@ import type { LossOptions } from '../ops/reduce/reduction-options.ts';
 import { cumprod } from '../ops/reduce/scans.ts';
 import { expectOptions } from '../options/expect-options.ts';
 import { sameShape } from '../spec/shape.ts';
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
 
 /**
  * Requires every class of the target to score higher than every other class by 1: scores [n, c] or [c], target int32 of
@@ -33,7 +33,7 @@ export function multilabelMarginLoss(x: Tensor, target: Tensor, options: LossOpt
       remedy: 'fill the target up with −1',
     });
   }
-  return tidy(() => {
+  return calledAs('multilabelMarginLoss', () => {
     const scores = x.rank < 2 ? reshape(x, [1, x.numel()]) : x;
     const labels = reshape(target, scores.shape);
     const classes = scores.shape[1]!;

@@ -10,8 +10,8 @@ import { reshape } from '../ops/movement/movement.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { arrayOf, count, either, flag, orNull, perDimension } from '../options/option-kinds.ts';
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
 
 type Triple = readonly [number, number, number];
 export type MaxPool3dOptions = MaxPoolOptions<number | Triple>;
@@ -94,7 +94,7 @@ export function maxPool3d(
   const [step, ...planeStep] = tripleOf(stride);
   const [border, ...planeBorder] = tripleOf(padding);
   const [spread, ...planeSpread] = tripleOf(dilation);
-  return tidy(() => {
+  return calledAs('maxPool3d', () => {
     const found = inTwoSteps(
       x,
       volume,
@@ -147,7 +147,7 @@ export function adaptiveMaxPool3d(
   expectOptions('adaptiveMaxPool3d', options, { returnIndices: flag });
   const volume = volumeOf('adaptiveMaxPool3d', x);
   const [depth, ...plane] = typeof size === 'number' ? [size, size, size] : size;
-  return tidy(() => {
+  return calledAs('adaptiveMaxPool3d', () => {
     const found = inTwoSteps(
       x,
       volume,

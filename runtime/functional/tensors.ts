@@ -18,19 +18,19 @@ import { expectFlag, expectNumber } from '../ops/record/positional.ts';
 import { norm } from '../ops/reduce/statistics.ts';
 import { expectArguments } from '../options/expect-options.ts';
 import { anObject } from '../options/option-kinds.ts';
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
 
 /** Returns a matrix with the elements of `x` on a diagonal. */
 export function diagflat(x: Tensor, offset = 0): Tensor {
   expectTensors('diagflat', x);
-  return tidy(() => diag(reshape(x, [-1]), offset));
+  return calledAs('diagflat', () => diag(reshape(x, [-1]), offset));
 }
 
 /** Returns a block-diagonal matrix of the given matrices, 0 elsewhere; a vector counts as a row. */
 export function blockDiag(...matrices: readonly Tensor[]): Tensor {
   expectTensors('blockDiag', ...matrices);
-  return tidy(() => {
+  return calledAs('blockDiag', () => {
     const blocks = matrices.map((matrix) => atleast2d(matrix));
     const sizes = blocks.map(({ shape }) => shape[1]!);
     const width = sizes.reduce((a, b) => a + b, 0);
@@ -51,7 +51,7 @@ export function blockDiag(...matrices: readonly Tensor[]): Tensor {
 export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
   expectTensors('cartesianProd', ...vectors);
   if (vectors.length === 1) return vectors[0]!;
-  return tidy(() =>
+  return calledAs('cartesianProd', () =>
     stack(
       meshgrid([...vectors], 'ij').map((own) => reshape(own, [-1])),
       1,
@@ -76,7 +76,7 @@ export function combinations(x: Tensor, r = 2, withReplacement = false): Tensor 
     });
   }
   const chosen = choices(x.shape[0]!, r, withReplacement);
-  return tidy(() => {
+  return calledAs('combinations', () => {
     const elements = indexSelect(x, 0, placesOn(x, chosen.flat()));
     return r === 0 ? elements : reshape(elements, [chosen.length, r]);
   });
@@ -104,7 +104,7 @@ export function pdist(x: Tensor, p = 2): Tensor {
         pairs.map((pair) => pair[at]!),
       ),
     );
-  return tidy(() => norm(sub(side(0), side(1)), p, 1));
+  return calledAs('pdist', () => norm(sub(side(0), side(1)), p, 1));
 }
 
 /** Returns `steps` numbers from `base` ** `start` to `base` ** `end`, evenly spaced on a logarithmic scale. */
@@ -116,7 +116,7 @@ export function logspace(
 ): Tensor {
   expectArguments('logspace', { options: given }, { options: anObject });
   const { base = 10, ...options } = given;
-  return tidy(() => pow(base, linspace(start, end, steps, options)));
+  return calledAs('logspace', () => pow(base, linspace(start, end, steps, options)));
 }
 
 const placesOn = (x: Tensor, places: readonly number[]): Tensor =>

@@ -3,6 +3,7 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { anyOperand, flag, orNull } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -54,7 +55,9 @@ export function embedding(weight: Tensor, indices: Tensor, options: EmbeddingOpt
   if (weight.rank !== 2) throw mismatch('embedding', [weight], 'a matrix [entries, size]');
   if (maxNorm !== null) limitNorms(weight, indices, maxNorm, normType);
   const chosen = () =>
-    indexed(weight, reshape(indices, [1, ...indices.shape]), { dim: 0, wraps: false });
+    naming('embedding', () =>
+      indexed(weight, reshape(indices, [1, ...indices.shape]), { dim: 0, wraps: false }),
+    );
   const rows = () => (scaleGradByFreq ? sharedGradient(chosen(), indices, weight) : chosen());
   if (paddingIdx === null) return tidy(rows);
   const [count] = weight.shape as [number];
@@ -109,7 +112,7 @@ export function oneHot(indices: Tensor, classes = -1): Tensor {
   expectTensors('oneHot', indices);
   expectNumber('oneHot', 'classes', classes);
   expectIndices('oneHot', indices);
-  return tidy(() => {
+  const encoded = () => {
     const shape = [
       ...indices.shape,
       equals(classes, -1)
@@ -118,5 +121,6 @@ export function oneHot(indices: Tensor, classes = -1): Tensor {
     ];
     const none = deviceGuard(indices.device, () => zeros(shape, { dtype: 'int32' }));
     return scatter(none, -1, unsqueeze(indices, -1), 1);
-  });
+  };
+  return tidy(() => naming('oneHot', encoded));
 }

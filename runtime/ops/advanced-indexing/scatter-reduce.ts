@@ -171,7 +171,7 @@ export function scatterReduce(
       remedy: "cast the tensor, x.to('float32'), or use 'amax' for whether any is true",
     });
   }
-  return tidy(() => {
+  const combined = () => {
     const [target, places] = [atleast1d(x), atleast1d(indices(index))];
     expectWithin('scatterReduce', target, places, at);
     const given = partOf('scatterReduce', atleast1d(source), places);
@@ -181,7 +181,8 @@ export function scatterReduce(
         return x.rank === 0 ? reshape(out, []) : out;
       }),
     );
-  });
+  };
+  return tidy(() => naming('scatterReduce', combined));
 }
 
 /** Like `scatterReduce`, with entire entries of `source`, one for each element of `index` [k]. */

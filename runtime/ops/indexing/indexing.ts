@@ -174,7 +174,7 @@ export function indexAdd(
 /** Returns a copy of `x` with the entries selected by `index` [k] replaced by those of `source`. */
 export function indexCopy(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
   expectTensors('indexCopy', x, index, source);
-  return entriesReplaced('indexCopy', x, dim, index, source);
+  return naming('indexCopy', () => entriesReplaced('indexCopy', x, dim, index, source));
 }
 
 /** Elements of the flat tensor: out has the shape of `index`. */

@@ -3,6 +3,7 @@
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectArguments } from '../../options/expect-options.ts';
 import { oneOf } from '../../options/option-kinds.ts';
 import {
@@ -161,7 +162,7 @@ export function diagonal(x: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
 export function diag(x: Tensor, offset = 0): Tensor {
   expectTensors('diag', x);
   if (x.rank === 1) return diagEmbed(x, offset);
-  if (x.rank === 2) return tidy(() => clone(diagonal(x, offset)));
+  if (x.rank === 2) return naming('diag', () => tidy(() => clone(diagonal(x, offset))));
   throw new ShapeError({
     what: 'diag: neither a vector nor a matrix',
     given: formatSpec(x),

@@ -4,6 +4,7 @@ import * as rearrangeKernels from '../../device/cpu/movement/rearrange.ts';
 import { named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { normalizeDim, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -223,7 +224,7 @@ export function col2im(
       remedy: 'pass the options that im2col got',
     });
   }
-  return tidy(() => {
+  const summed = () => {
     if (x.rank === 2) return select(col2im(unsqueeze(x, 0), size, kernel, options), 0, 0);
     const [n] = x.shape as [number];
     const c = rows / (kh * kw);
@@ -237,5 +238,6 @@ export function col2im(
     const columns = add(windowed, 1, [n, c, oh, w + 2 * pw, kh]);
     const image = add(columns, 0, [n, c, h + 2 * ph, w + 2 * pw]);
     return contiguous(narrow(narrow(image, 2, ph, h), 3, pw, w));
-  });
+  };
+  return tidy(() => naming('col2im', summed));
 }

@@ -22,7 +22,7 @@ import { unfold } from '../movement/windows.ts';
 import { minus } from '../numbers/number-arithmetic.ts';
 import { pow } from '../pointwise/powers.ts';
 import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
-import { expectNumber, expectWhole } from '../record/positional.ts';
+import { expectNumber, expectWhole, expectWithin } from '../record/positional.ts';
 import { mean } from '../reduce/reduce.ts';
 import { expectNormDTypes, normalized, type Standardized, standardize } from './standardize.ts';
 
@@ -332,6 +332,7 @@ export function localResponseNorm(
   return naming('localResponseNorm', () => {
     expectChannels('localResponseNorm', x);
     expectWhole('localResponseNorm', 'size', size);
+    expectWithin('localResponseNorm', 'size', size, 1);
     for (const [name, own] of Object.entries({ alpha, beta, k })) {
       expectNumber('localResponseNorm', name, own);
     }

@@ -34,17 +34,20 @@ export function normalize(x: Tensor, options: NormalizeOptions = {}): Tensor {
   expectOptions('normalize', options, { p: judgedLater, dim: judgedLater, eps: anyOperand });
   if (anyHalf(x)) return roundedOnce([x], (own) => normalize(own, options));
   const { p = 2, dim = 1, eps = 1e-12 } = options;
-  return tidy(() => div(x, clampMin(norm(x, p, dim, { keepDim: true }), eps)));
+  return naming('normalize', () =>
+    tidy(() => div(x, clampMin(norm(x, p, dim, { keepDim: true }), eps))),
+  );
 }
 
 /** The cosine of the angle between vectors along `dim`; both broadcast. */
 export function cosineSimilarity(a: Tensor, b: Tensor, dim = 1, eps = 1e-8): Tensor {
   expectTensors('cosineSimilarity', a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cosineSimilarity(x, y, dim, eps));
-  return tidy(() => {
+  const cosines = () => {
     const [x, y] = expandTogether('cosineSimilarity', a, b);
     return sum(mul(normalize(x, { dim, eps }), normalize(y, { dim, eps })), dim);
-  });
+  };
+  return tidy(() => naming('cosineSimilarity', cosines));
 }
 
 export interface PairwiseDistanceOptions {

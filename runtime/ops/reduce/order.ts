@@ -174,7 +174,7 @@ export function kthvalue<D extends DType>(
   expectFlag('kthvalue', 'keepDim', keepDim);
   const at = normalizeDim(dim, x.rank, 'kthvalue');
   return tidy(() => {
-    const smallest = ordered(topkOp, x, at, false, k);
+    const smallest = naming('kthvalue', () => ordered(topkOp, x, at, false, k));
     if (x.rank === 0) return smallest;
     const chosen = smallest.map((own) => {
       const last = select(own, at, k - 1);

@@ -56,12 +56,13 @@ export function variance(
   if (anyHalf(x)) return roundedOnce([x], (own) => variance(own, dims, options));
   const { correction = 1, ...rest } = options;
   expectNumber('variance', 'correction', correction);
-  return tidy(() => {
+  const computed = () => {
     const distance = sub(x, mean(x, dims, { keepDim: true }));
     const total = sum(mul(distance, distance), dims, rest);
     const count = x.numel() / Math.max(total.numel(), 1);
     return div(total, isBelow(correction, count) ? minus(count, correction) : 0);
-  });
+  };
+  return tidy(() => naming('var', computed));
 }
 
 /** The standard deviation. */
@@ -232,7 +233,7 @@ export function aminmax(
   expectTensors('aminmax', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return aminmax(x, ...positional('aminmax', dims, options));
-  return [amin(x, dims, options), amax(x, dims, options)];
+  return naming('aminmax', () => [amin(x, dims, options), amax(x, dims, options)]);
 }
 
 /** The number of nonzero elements, as int32. */
