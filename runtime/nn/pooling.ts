@@ -199,24 +199,39 @@ export class AdaptiveAvgPool3d extends AdaptivePool<Size3d> {
   }
 }
 
+interface AdaptiveMaxOptions<Both extends boolean> {
+  readonly returnIndices?: Both;
+}
+
+/** The maxima of equal parts. */
+abstract class AdaptiveMaxPool<Size, Both extends boolean> extends AdaptivePool<Size> {
+  readonly options: AdaptiveMaxOptions<Both>;
+
+  constructor(size: Size, options: AdaptiveMaxOptions<Both> = {}) {
+    super(size);
+    expectOptions(new.target.name, options, { returnIndices: flag });
+    this.options = options;
+  }
+}
+
 /** Maxima: [n, c, length] → [n, c, size]. */
-export class AdaptiveMaxPool1d extends AdaptivePool<number> {
-  override forward(input: Tensor): Tensor {
-    return adaptiveMaxPool1d(input, this.size);
+export class AdaptiveMaxPool1d<Both extends boolean = false> extends AdaptiveMaxPool<number, Both> {
+  override forward(input: Tensor): Maxima<Both> {
+    return adaptiveMaxPool1d(input, this.size, this.options as object) as Maxima<Both>;
   }
 }
 
 /** Maxima: [n, c, h, w] → [n, c, …size]. */
-export class AdaptiveMaxPool2d extends AdaptivePool<Size2d> {
-  override forward(input: Tensor): Tensor {
-    return adaptiveMaxPool2d(input, this.size);
+export class AdaptiveMaxPool2d<Both extends boolean = false> extends AdaptiveMaxPool<Size2d, Both> {
+  override forward(input: Tensor): Maxima<Both> {
+    return adaptiveMaxPool2d(input, this.size, this.options as object) as Maxima<Both>;
   }
 }
 
 /** Maxima: [n, c, d, h, w] → [n, c, …size]. */
-export class AdaptiveMaxPool3d extends AdaptivePool<Size3d> {
-  override forward(input: Tensor): Tensor {
-    return adaptiveMaxPool3d(input, this.size);
+export class AdaptiveMaxPool3d<Both extends boolean = false> extends AdaptiveMaxPool<Size3d, Both> {
+  override forward(input: Tensor): Maxima<Both> {
+    return adaptiveMaxPool3d(input, this.size, this.options as object) as Maxima<Both>;
   }
 }
 

@@ -147,6 +147,18 @@ export function normalizeDim(dim: number, rank: number, op: string): number {
   return result;
 }
 
+/** Returns dimensions counted from the front. Throws ArgumentError if one appears twice. */
+export function normalizeDims(dims: readonly number[], rank: number, op: string): number[] {
+  const list = dims.map((dim) => normalizeDim(dim, rank, op));
+  if (new Set(list).size === list.length) return list;
+  throw new ArgumentError({
+    what: `${op}: a dimension appears twice`,
+    given: formatShape(dims),
+    expected: 'each dimension at most once',
+    remedy: 'leave the second one out',
+  });
+}
+
 /** Untyped JavaScript may pass any value. */
 const shownDim = (dim: unknown): string =>
   typeof dim === 'string'

@@ -254,5 +254,11 @@ for (const name of ['isLeaf', 'isContiguous']) {
 }
 // JavaScript code that indexes a tensor reads 0 first; TypeScript rejects any index.
 defineUnassignable(Tensor.prototype, '0', 'x.index(0) is the row 0, x.index(0, 1) the element');
+// A loop up to x.length would have no iterations.
+defineUnassignable(
+  Tensor.prototype,
+  'length',
+  'x.shape[0] is the number of rows, x.numel() of elements',
+);
 // In PyTorch `w.data = x` replaces the elements; here it would only hide the method.
 Object.defineProperty(Tensor.prototype, 'data', { writable: false });

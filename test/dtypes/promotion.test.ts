@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Operand } from '../../runtime/ops/core/promotion.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
-import { xlogy } from '../../runtime/ops/pointwise/combining.ts';
+import { addcdiv, addcmul, xlogy } from '../../runtime/ops/pointwise/combining.ts';
 import { copysign } from '../../runtime/ops/pointwise/pairs.ts';
 import { maximum, where } from '../../runtime/ops/pointwise/pointwise.ts';
 import { searchsorted } from '../../runtime/ops/reduce/counting.ts';
@@ -159,4 +159,17 @@ it('docs/dtypes.md has the table (UPDATE_FIXTURES=1 rewrites it)', () => {
   const expected = `${before}\n\n${promotionTable()}\n\n${after}`;
   if (process.env.UPDATE_FIXTURES) writeFileSync(file, expected);
   expect(readFileSync(file, 'utf8')).toBe(expected);
+});
+
+it('addcmul and addcdiv multiply in the dtype of the result', () => {
+  tidy(() => {
+    const zero = tensor([0], { dtype: 'float64' });
+    const third = tensor([1 / 3]);
+    const nearest = Math.fround(1 / 3);
+    expect([...addcmul(zero, third, third).dataSync()]).toEqual([nearest ** 2]);
+    const one = tensor([1], { dtype: 'bfloat16' });
+    expect([...addcdiv(zero, one, third).dataSync()]).toEqual([1 / nearest]);
+    const large = tensor([70_000], { dtype: 'int32' });
+    expect([...addcmul(tensor([0]), large, large).dataSync()]).toEqual([Math.fround(4.9e9)]);
+  });
 });

@@ -108,6 +108,7 @@ const mistakes: Readonly<Record<string, readonly [attempt: () => unknown, says: 
   ],
   // Indices.
   'x[0]': [() => x[0], /no property 0\n[\s\S]*x\.index\(0\)/],
+  'x.length': [() => x.length, /no property length\n[\s\S]*x\.shape\[0\]/],
   'x[0][1]': [() => x[0][1], /x\.index\(0, 1\)/],
   'x[0] = 1': [
     () => {

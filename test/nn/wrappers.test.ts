@@ -261,3 +261,23 @@ describe('modules that are one function', () => {
     });
   });
 });
+
+it('adaptive max pooling returns positions when asked to', () => {
+  const both = { returnIndices: true } as const;
+  runtime.tidy(() => {
+    const [x, y, z] = [line(), image(), volume()];
+    const found = [
+      new nn.AdaptiveMaxPool1d(3, both).forward(x),
+      new nn.AdaptiveMaxPool2d(2, both).forward(y),
+      new nn.AdaptiveMaxPool3d(2, both).forward(z),
+    ];
+    const expected = [
+      runtime.adaptiveMaxPool1d(x, 3, both),
+      runtime.adaptiveMaxPool2d(y, 2, both),
+      runtime.adaptiveMaxPool3d(z, 2, both),
+    ];
+    const values = (pairs: [Tensor, Tensor][]) =>
+      pairs.map((pair) => pair.map((own) => own.tolist()));
+    expect(values(found)).toEqual(values(expected));
+  });
+});

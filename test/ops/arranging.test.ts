@@ -151,6 +151,14 @@ describe('ranges', () => {
       expect(arange(2, null, 1, { dtype: 'int32' }).dtype).toBe('int32');
       expect(list(linspace(-1, 1, 5))).toEqual([-1, -0.5, 0, 0.5, 1]);
       expect(list(linspace(3, 9, 1))).toEqual([3]);
+      // A rounding error must not truncate an integer to the one before, at the end or elsewhere.
+      for (const steps of [3, 7, 50, 99, 1000]) {
+        for (const end of [4, -4, 999, -1023]) {
+          const whole = list(linspace(0, end, steps, { dtype: 'int32' }));
+          const exact = whole.map((_, i) => Math.trunc((i * end) / (steps - 1)) + 0);
+          expect(whole).toEqual(exact);
+        }
+      }
       expect(onesLike(int(1, 2)).dtype).toBe('int32');
       const [rows, columns] = meshgrid([int(1, 2), int(3, 4, 5)]);
       expect(list(rows!)).toEqual([1, 1, 1, 2, 2, 2]);

@@ -203,6 +203,11 @@ describe('an index out of range is refused, and nothing stays allocated', () => 
       expect(() => x.index(tensor([0.5]))).toThrow('indices must be integers');
       expect(() => x.index(tensor([true, false, true]))).toThrow("the mask doesn't fit");
       expect(() => x.index(0, 0, 0)).toThrow('more indices than dimensions');
+      // Also where nothing is written.
+      const none = tensor([false, false]);
+      expect(() => x.indexPut_([none], counting(4))).toThrow("the shapes don't broadcast");
+      expect(() => x.indexPut_([none], counting(2, 3))).toThrow("the shapes don't broadcast");
+      expect(list(x.indexPut_([none], counting(3)))).toEqual([0, 1, 2, 3, 4, 5]);
       expect(() => x.gather(0, int(0))).toThrow("the shapes don't fit together");
     });
   });

@@ -55,6 +55,15 @@ describe.each(names)('%s', (name) => {
     expect(mistake).toThrow(new RegExp(`^${name}: no such option\\n +given: +keepdim\\n`));
     expect(() => f(x(), { dims: 0 })).toThrow(/given: +dims\n +expected: dim, keepDim/);
   });
+
+  it('takes each dimension once', () => {
+    for (const dims of [
+      [0, 0],
+      [1, -1],
+    ]) {
+      expect(() => f(x(), dims)).toThrow('a dimension appears twice');
+    }
+  });
 });
 
 it('types take keywords', () => {

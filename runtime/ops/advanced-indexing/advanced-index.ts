@@ -5,7 +5,7 @@ import { ArgumentError } from '../../errors/errors.ts';
 import { naming } from '../../errors/naming.ts';
 import { expectOptions, shown } from '../../options/expect-options.ts';
 import { flag } from '../../options/option-kinds.ts';
-import { broadcastShapes, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
+import { broadcastShapes, type Shape, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
@@ -152,32 +152,40 @@ interface Joined {
   /** [number of index tensors, ...their common shape]. */
   readonly index: Tensor;
   readonly dim: number;
+  /** The dimensions of the plan's base in the order of `base`. */
+  readonly order: readonly number[];
 }
 
 function joined({ base, tensors }: Plan): Joined {
-  const dims = tensors.map(({ dim }) => dim);
   const shape = tensors
     .map(({ index }) => index.shape)
     .reduce<Shape>((a, b) => broadcastShapes(a, b, 'index'), []);
-  const index = stack(tensors.map(({ index }) => expand(index, shape)));
-  const first = dims[0]!;
-  const adjacent = dims.every((dim, i) => dim === first + i);
-  if (adjacent) return { base, index, dim: first };
-  // The indexed dimensions are not adjacent: they come first, as in NumPy.
+  // As in PyTorch, an index of one number selects like a number: it doesn't separate the others.
+  const wide = tensors.filter(({ index }) => index.rank > 0);
+  const ordered = [...tensors.filter(({ index }) => index.rank === 0), ...wide];
+  const index = stack(ordered.map(({ index }) => expand(index, shape)));
+  const dims = ordered.map(({ dim }) => dim);
   const others = base.shape.map((_, d) => d).filter((d) => !dims.includes(d));
-  return { base: permute(base, [...dims, ...others]), index, dim: 0 };
+  const [first, last] = [wide[0]?.dim ?? 0, wide.at(-1)?.dim ?? 0];
+  const separated = others.some((d) => d > first && d < last);
+  // If other dimensions separate the indexed ones, those come first, as in NumPy.
+  const before = separated ? [] : others.filter((d) => d < first);
+  const order = [...before, ...dims, ...others.filter((d) => !before.includes(d))];
+  const moved = order.some((d, i) => d !== i);
+  return { base: moved ? permute(base, order) : base, index, dim: before.length, order };
 }
 
 /** `x[items]`: a view if there are only numbers, slices and null, else a copy. */
 export function index(x: Tensor, ...items: IndexItem[]): Tensor {
   expectTensors('index', x);
   expectItems('index', items);
-  return tidy(() => {
+  const chosen = () => {
     const plan = planOf(x, items);
     if (plan.tensors.length === 0) return plan.base;
     const { base, index: places, dim } = joined(plan);
     return indexed(base, places, { dim, wraps: true });
-  });
+  };
+  return tidy(() => naming('index', chosen));
 }
 
 export interface IndexPutOptions {
@@ -186,14 +194,12 @@ export interface IndexPutOptions {
 }
 
 function replaced(plan: Plan, value: Tensor | number, accumulate: boolean): Tensor {
-  const { base, index: places, dim } = joined(plan);
+  const { base, index: places, dim, order } = joined(plan);
   const shape = indexedShape(base, places, dim);
   const source = isNumber(value) ? fullLike(base, value, { shape: [] }) : value;
-  const values = sizeOf(shape) === 0 ? fullLike(base, 0, { shape }) : expand(source, shape);
+  const values = expand(source, shape);
   const result = indexReplaced(base, places, values, accumulate, { dim, wraps: true });
   if (base === plan.base) return result;
-  const dims = plan.tensors.map((own) => own.dim);
-  const order = [...dims, ...base.shape.map((_, d) => d).filter((d) => !dims.includes(d))];
   return permute(
     result,
     order.map((_, d) => order.indexOf(d)),

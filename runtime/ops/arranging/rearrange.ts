@@ -6,7 +6,7 @@ import { named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { naming } from '../../errors/naming.ts';
-import { formatShape, normalizeDim, type Shape } from '../../spec/shape.ts';
+import { formatShape, normalizeDim, normalizeDims, type Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
@@ -35,16 +35,7 @@ export const flipOp: OpRecord = defineOp({
 /** Reverses the entries of each of the dimensions. */
 export function flip(x: Tensor, dims: number | readonly number[]): Tensor {
   expectTensors('flip', x);
-  const named = [dims].flat() as number[];
-  const list = named.map((dim) => normalizeDim(dim, x.rank, 'flip'));
-  if (new Set(list).size !== list.length) {
-    throw new ArgumentError({
-      what: 'flip: a dimension appears twice',
-      given: formatShape(named),
-      expected: 'each dimension at most once',
-      remedy: 'leave the second one out',
-    });
-  }
+  const list = normalizeDims([dims].flat() as number[], x.rank, 'flip');
   return bind1(flipOp, [x], { dims: x.rank === 0 ? [] : list });
 }
 

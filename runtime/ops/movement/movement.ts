@@ -9,6 +9,7 @@ import {
   contiguousStrides,
   formatShape,
   normalizeDim,
+  normalizeDims,
   type Shape,
   sizeOf,
   viewStrides,
@@ -147,7 +148,7 @@ export function unsqueeze(x: Tensor, dim: number): Tensor {
 export function squeeze(x: Tensor, dim?: number | readonly number[]): Tensor {
   expectTensors('squeeze', x);
   const given = dim === undefined ? x.shape.map((_, i) => i) : [dim].flat();
-  const at = given.map((own) => normalizeDim(own as number, x.rank, 'squeeze'));
+  const at = normalizeDims(given as number[], x.rank, 'squeeze');
   const shape = x.shape.filter((size, i) => size !== 1 || !at.includes(i));
   return shape.length === x.rank ? x : reshape(x, shape);
 }

@@ -3,7 +3,7 @@
 import * as fillingKernels from '../../device/cpu/scalar/fill.ts';
 import { named } from '../../device/kernel-op.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import type { DType } from '../../spec/dtype.ts';
+import { type DType, dtypes } from '../../spec/dtype.ts';
 import { contiguousStrides, type Shape } from '../../spec/shape.ts';
 import { expectHeld } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -12,7 +12,15 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
 import { type CreateOptions, created } from '../core/creation-options.ts';
-import { difference, equals, isInteger, minus, quotient } from '../numbers/number-arithmetic.ts';
+import {
+  difference,
+  equals,
+  isAtMost,
+  isInteger,
+  minus,
+  plus,
+  quotient,
+} from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp } from '../record/define-op.ts';
 import { shapeOf } from '../record/expect-tensors.ts';
@@ -112,8 +120,18 @@ export function linspace(
   }
   const step = steps > 1 ? quotient(minus(end, start), steps - 1) : 0;
   return created({ op: 'linspace', options, dtype: 'float32' }, (dtype) =>
-    range(steps, start, step, dtype),
+    range(steps, plus(start, nudge(start, end, steps, dtype)), step, dtype),
   );
+}
+
+/**
+ * Numbers between integers are truncated when stored as integers: half of their least distance from the next integer
+ * keeps rounding errors from truncating an integer to the one before. Bounds of two signs are left as they are.
+ */
+function nudge(start: number, end: number, steps: number, dtype: DType): number {
+  if (dtypes[dtype].floating || steps < 2 || !isInteger(start) || !isInteger(end)) return 0;
+  if (isAtMost(0, start) && isAtMost(0, end)) return 0.5 / (steps - 1);
+  return isAtMost(start, 0) && isAtMost(end, 0) ? -0.5 / (steps - 1) : 0;
 }
 
 /** An n×m matrix with ones on the main diagonal, zeros elsewhere. */

@@ -143,7 +143,8 @@ export function addcmul(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'>
     expectTensors('addcmul', a, b, c);
     const value = numberFrom('addcmul', 'value', given);
     if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcmul(x, y, z, value));
-    return tidy(() => add(a, scaled(mul(b, c), value)));
+    // The factors are in the dtype of the result before they are multiplied.
+    return tidy(() => add(a, scaled(mul(cast(b, promote(a.dtype, b.dtype)), c), value)));
   });
 }
 
@@ -153,7 +154,7 @@ export function addcdiv(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'>
     expectTensors('addcdiv', a, b, c);
     const value = numberFrom('addcdiv', 'value', given);
     if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcdiv(x, y, z, value));
-    return tidy(() => add(a, scaled(div(b, c), value)));
+    return tidy(() => add(a, scaled(div(cast(b, promote(a.dtype, b.dtype)), c), value)));
   });
 }
 

@@ -5,7 +5,7 @@ import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
 import { naming } from '../../errors/naming.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
-import { normalizeDim, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
+import { normalizeDims, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { div } from '../arithmetic/division.ts';
@@ -183,7 +183,7 @@ export function reduceAttrs(
 ): Attrs | null {
   expectTensors(op, x);
   const list = dims === undefined || dims === null ? x.shape.map((_, i) => i) : [dims].flat();
-  const normalized = [...new Set(list.map((dim) => normalizeDim(dim, x.rank, op)))];
+  const normalized = normalizeDims(list, x.rank, op);
   // A scalar has nothing to reduce.
   if (x.rank === 0) return null;
   const { keepDim = false } = options;

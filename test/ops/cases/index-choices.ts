@@ -7,13 +7,14 @@ import { indices } from './reference.ts';
 
 /** What an item is in the test's own words: places in a dimension of its size. */
 type Choice =
-  | { readonly kind: 'number'; readonly at: number }
+  /** As a tensor of one number, it selects like a number. */
+  | { readonly kind: 'number'; readonly at: number; readonly isTensor: boolean }
   | { readonly kind: 'slice'; readonly start: number; readonly end: number; readonly step: number }
   | { readonly kind: 'new' }
   | { readonly kind: 'tensor'; readonly places: readonly number[]; readonly column: boolean };
 
 export const choice: fc.Arbitrary<Choice> = fc.oneof(
-  fc.record({ kind: fc.constant('number' as const), at: fc.nat(3) }),
+  fc.record({ kind: fc.constant('number' as const), at: fc.nat(3), isTensor: fc.boolean() }),
   fc.record({
     kind: fc.constant('slice' as const),
     start: fc.integer({ min: -4, max: 4 }),
@@ -32,8 +33,10 @@ export const sizes = [3, 4, 3];
 
 export function itemOf(own: Choice, size: number): IndexItem {
   switch (own.kind) {
-    case 'number':
-      return Math.min(own.at, size - 1);
+    case 'number': {
+      const at = Math.min(own.at, size - 1);
+      return own.isTensor ? tensor(at, { dtype: 'int32' }) : at;
+    }
     case 'slice':
       return slice(own.start, own.end, own.step);
     case 'new':
