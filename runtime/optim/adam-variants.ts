@@ -188,8 +188,8 @@ function momentumAt({ betas, momentumDecay }: NAdamGroup, step: number): number 
 
 interface Rectified {
   readonly rate: number;
-  /** The factor of 1/(√v + eps); 0 while the variance can't be estimated yet. */
-  readonly scale: number;
+  /** 1 once the variance of the rate can be estimated, 0 before: then averages are not divided. */
+  readonly adapts: number;
 }
 
 /** Rectified Adam (Liu et al.): adapts rates only once their variance can be estimated. lr 0.001 by default. */
@@ -215,24 +215,24 @@ export class RAdam extends Optimizer<AdamGroup, Rectified> {
     const correction = 1 - beta2 ** count;
     const most = 2 / (1 - beta2) - 1;
     const length = most - (2 * count * beta2 ** count) / correction;
-    if (!(length > 5)) return { rate, scale: 0 };
-    const rectified = ((length - 4) * (length - 2) * most) / ((most - 4) * (most - 2) * length);
-    return { rate, scale: Math.sqrt(rectified) * Math.sqrt(correction) };
+    // Without a branch, so that one program serves all steps.
+    const adapts = Math.max(0, Math.sign(length - 5));
+    const [known, end] = [Math.max(length, 5), Math.max(most, 5)];
+    const rectified = ((known - 4) * (known - 2) * end) / ((end - 4) * (end - 2) * known);
+    const scale = Math.sqrt(rectified) * Math.sqrt(correction);
+    return { rate: rate * (adapts * scale + 1 - adapts), adapts };
   }
 
   protected override update(
     { target, grad, group, index }: Update<AdamGroup>,
-    { rate, scale }: Rectified,
+    { rate, adapts }: Rectified,
   ): void {
     const slope = decayed(grad, target, group);
     const [average, square] = [this.averages[index]!, this.squares[index]!];
     follow(average, square, slope, group.betas);
-    if (scale === 0) {
-      add_(target, average, rate);
-      return;
-    }
     const denominator = sqrt(square);
-    add_(denominator, group.eps);
-    addcdiv_(target, average, denominator, rate * scale);
+    mul_(denominator, adapts);
+    add_(denominator, adapts * group.eps + 1 - adapts);
+    addcdiv_(target, average, denominator, rate);
   }
 }

@@ -2,6 +2,7 @@
 
 import '../base-setup.ts';
 
+export { Adafactor, type AdafactorOptions } from './adafactor.ts';
 export {
   Adadelta,
   type AdadeltaOptions,

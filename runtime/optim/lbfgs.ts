@@ -17,6 +17,7 @@ import { sizeOf } from '../spec/shape.ts';
 import { innermostTidy, inTidy, keep, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { itemSync } from '../tensor-methods/read.ts';
+import { strongWolfe, type Trial } from './line-search/strong-wolfe.ts';
 import {
   lossOf,
   nonNegative,
@@ -27,7 +28,6 @@ import {
 } from './optimizer.ts';
 import { ratesOf, signRateKinds } from './optimizer-options.ts';
 import { expectState, loadState, type OptimizerState } from './optimizer-state.ts';
-import { strongWolfe, type Trial } from './strong-wolfe.ts';
 
 interface LBFGSGroup {
   maxIter: number;

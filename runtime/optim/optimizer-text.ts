@@ -13,7 +13,7 @@ export function optimizerText(optimizer: Optimizer): string {
   for (const [i, { parameters, params, ...options }] of optimizer.groups.entries()) {
     text += `  (${i}): ${parameters.length} parameter${parameters.length === 1 ? '' : 's'}`;
     for (const [name, value] of Object.entries(options))
-      text += `, ${name}=${Array.isArray(value) ? `[${value.join(', ')}]` : value}`;
+      text += `, ${name}=${Array.isArray(value) ? `[${value.map(String).join(', ')}]` : value}`;
     text += '\n';
   }
   return `${text})`;

@@ -23,6 +23,7 @@ const optimizers: Readonly<Record<string, Make>> = {
   RMSprop: (own) => new optim.RMSprop(own, { centered: true, momentum: 0.9 }),
   Adagrad: (own) => new optim.Adagrad(own, { lrDecay: 0.1, initialAccumulatorValue: 0.1 }),
   Adadelta: (own) => new optim.Adadelta(own),
+  Adafactor: (own) => new optim.Adafactor(own),
   Rprop: (own) => new optim.Rprop(own),
   ASGD: (own) => new optim.ASGD(own, { t0: 2 }),
 };

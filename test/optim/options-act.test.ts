@@ -47,6 +47,10 @@ const optimizers: Readonly<Record<string, { make: Make; others: object; with?: o
     make: (parameters, options) => new optim.Adadelta(parameters, options),
     others: { ...rates, rho: 0.5, eps: 0.1 },
   },
+  Adafactor: {
+    make: (parameters, options) => new optim.Adafactor(parameters, options),
+    others: { ...rates, beta2Decay: -0.1, eps: [0.5, 0.5], d: 2 },
+  },
   RMSprop: {
     make: (parameters, options) => new optim.RMSprop(parameters, options),
     others: { ...rates, alpha: 0.5, eps: 0.1, momentum: 0.5, centered: true },

@@ -29,6 +29,7 @@ export const optimizers: Readonly<Record<string, Make>> = {
     }),
   Adagrad: (c, own) => new optim.Adagrad(own, { ...rates(c, 1e-2), lrDecay: c.of([0, 0.1]) }),
   Adadelta: (c, own) => new optim.Adadelta(own, rates(c, 1)),
+  Adafactor: (c, own) => new optim.Adafactor(own, { ...rates(c, 1e-2), d: c.of([1, 2]) }),
   Rprop: (c, own) => new optim.Rprop(own, { lr: 1e-2 }),
   ASGD: (c, own) => new optim.ASGD(own, { ...rates(c, 1e-2), t0: c.of([1, 2, 1e6]) }),
 };
