@@ -3,6 +3,7 @@
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import type { Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -122,12 +123,8 @@ export function bernoulli_(x: Tensor, probability: number | Tensor = 0.5): Tenso
 
 /** Overwrites `x` with integers in [low, high). One number of the stream per element. */
 export function random_(x: Tensor, low: number, high: number): Tensor {
-  return tidy(() =>
-    copy_(
-      x,
-      deviceGuard(x.device, () => randint(low, high, x.shape, { dtype: x.dtype })),
-    ),
-  );
+  const drawn = () => deviceGuard(x.device, () => randint(low, high, x.shape, { dtype: x.dtype }));
+  return tidy(() => copy_(x, naming('random_', drawn)));
 }
 
 /** Normal numbers with a mean and a deviation. One number of the stream per element. */
@@ -167,6 +164,7 @@ export function bernoulli(probabilities: Tensor): Tensor {
 /** A random permutation of 0 to n − 1, int32: the order that sorts n numbers of the stream. */
 export function randperm(n: number, options: CreateOptions = {}): Tensor {
   expectWhole('randperm', 'n', n);
+  expectWithin('randperm', 'n', n);
   return created({ op: 'randperm', options, dtype: 'int32' }, (dtype) =>
     tidy(() => cast(argsort(rand([n])), dtype)),
   );
