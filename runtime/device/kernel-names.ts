@@ -118,6 +118,10 @@ export type KernelName =
   | 'det'
   /** (x [.., n, n]) → [ln |det x|, its sign]. */
   | 'logAbsDet'
+  /** (x [.., m, n]) → [L and U in one matrix, the original row of each row: int32 [.., m]]. */
+  | 'luFactors'
+  /** (x [.., n, n]) → Σ xᵏ / k!. */
+  | 'matrixExp'
   /** (x [.., n, n]) → det x · x⁻ᵀ, even if x is singular. */
   | 'cofactors'
   /** (x [.., n, n]) → the lower triangular L of L·Lᵀ = x. */

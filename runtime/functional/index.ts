@@ -18,3 +18,10 @@ export { multilabelMarginLoss } from './multilabel-margin.ts';
 export { adaptiveMaxPool3d, type MaxPool3dOptions, maxPool3d } from './pooling-3d.ts';
 export { blockDiag, cartesianProd, combinations, diagflat, logspace, pdist } from './tensors.ts';
 export { type VmapOptions, vmap } from './vmap.ts';
+export {
+  bartlettWindow,
+  blackmanWindow,
+  hammingWindow,
+  hannWindow,
+  type WindowOptions,
+} from './windows.ts';

@@ -146,8 +146,7 @@ export {
   MaxUnpool2d,
   MaxUnpool3d,
 } from './pooling.ts';
-export { GRU, LSTM, type LSTMOptions, type RecurrentOptions, RNN } from './recurrent.ts';
-export type { MemoryCell, RecurrentCell } from './recurrent-cells.ts';
+export type { MemoryCell, RecurrentCell } from './recurrent/cells.ts';
 export {
   type CellOptions,
   type CellState,
@@ -155,7 +154,8 @@ export {
   LSTMCell,
   RNNCell,
   type RNNCellOptions,
-} from './recurrent-cells.ts';
+} from './recurrent/cells.ts';
+export { GRU, LSTM, type LSTMOptions, type RecurrentOptions, RNN } from './recurrent/recurrent.ts';
 export {
   Fold,
   Unfold,

@@ -4,6 +4,7 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { argumentsOf } from '../functional/arguments-of.ts';
 import { tensor as fromArray } from '../ops/core/create.ts';
 import { copy_ } from '../ops/in-place/in-place.ts';
 import { eye } from '../ops/movement/ranges.ts';
@@ -11,8 +12,8 @@ import { lt, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
 import { randn } from '../ops/random/drawn.ts';
 import { randnLike } from '../ops/random/random.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
-import { expectNumber, expectWhole } from '../ops/record/positional.ts';
 import { argsort } from '../ops/reduce/order.ts';
+import { anyInteger, anyNumber } from '../options/option-kinds.ts';
 import { newTypedArray } from '../spec/dtype.ts';
 import { sizeOf } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -54,8 +55,8 @@ export function eye_(target: Tensor): Tensor {
  * Fills a convolution weight [out, in / groups, …] so that the layer passes as many input channels as possible through
  * unchanged.
  */
-export function dirac_(target: Tensor, groups = 1): Tensor {
-  expectWhole('dirac_', 'groups', groups);
+export function dirac_(target: Tensor, given: number | { readonly groups?: number } = 1): Tensor {
+  const { groups = 1 } = argumentsOf('dirac_', { groups: anyInteger }, given);
   const fits = ({ rank, shape }: Tensor) => rank >= 3 && rank <= 5 && shape[0]! % groups === 0;
   expectRank('dirac_', target, fits, '[out, in, …kernel], out divisible by the groups');
   const { shape } = target;
@@ -76,8 +77,11 @@ export function dirac_(target: Tensor, groups = 1): Tensor {
  * Orthogonal initialization (Saxe et al.): the rows of [rows, …], or the columns if there are fewer, become orthogonal
  * vectors of length `gain`. Draws normal numbers and applies Gram-Schmidt twice, in JavaScript.
  */
-export function orthogonal_(target: Tensor, gain = 1): Tensor {
-  expectNumber('orthogonal_', 'gain', gain);
+export function orthogonal_(
+  target: Tensor,
+  given: number | { readonly gain?: number } = 1,
+): Tensor {
+  const { gain = 1 } = argumentsOf('orthogonal_', { gain: anyNumber }, given);
   expectRank('orthogonal_', target, ({ rank }) => rank >= 2, 'two dimensions or more');
   const rows = target.shape[0]!;
   const columns = target.numel() / Math.max(rows, 1);
@@ -119,10 +123,17 @@ function orthonormalize(
   }
 }
 
+/** The fraction of each column that is 0, and the standard deviation of the others. */
+interface Sparse {
+  readonly sparsity: number;
+  readonly std?: number;
+}
+
+const sparseKinds = { sparsity: anyNumber, std: anyNumber };
+
 /** Sparse initialization (Martens): normal numbers, with a fraction `sparsity` of each column of a matrix set to 0. */
-export function sparse_(target: Tensor, sparsity: number, std = 0.01): Tensor {
-  expectNumber('sparse_', 'sparsity', sparsity);
-  expectNumber('sparse_', 'std', std);
+export function sparse_(target: Tensor, given: number | Sparse, deviation = 0.01): Tensor {
+  const { sparsity, std = 0.01 } = argumentsOf('sparse_', sparseKinds, given, deviation);
   expectRank('sparse_', target, ({ rank }) => rank === 2, 'a matrix');
   if (!(sparsity >= 0 && sparsity <= 1)) {
     throw new ArgumentError({

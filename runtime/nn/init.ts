@@ -5,12 +5,13 @@ import { deviceGuard } from '../device/current.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { assertNever } from '../errors/invariant.ts';
+import { argumentsOf } from '../functional/arguments-of.ts';
 import { add_, copy_, fill_, mul_ } from '../ops/in-place/in-place.ts';
 import { clamp } from '../ops/pointwise/pointwise.ts';
 import { erfinv } from '../ops/pointwise/special.ts';
 import { rand, randn } from '../ops/random/drawn.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
-import { expectNumber, expectWithin } from '../ops/record/positional.ts';
+import { expectWithin } from '../ops/record/positional.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, oneOf } from '../options/option-kinds.ts';
 import { sizeOf } from '../spec/shape.ts';
@@ -37,12 +38,6 @@ function overwritten(target: Tensor, values: () => Tensor): Tensor {
   return target;
 }
 
-/** Throws ArgumentError unless `target` is a tensor and all values in `given` are numbers. */
-function expectGiven(use: string, target: Tensor, given: Readonly<Record<string, unknown>>): void {
-  expectTensors(use, target);
-  for (const name in given) expectNumber(use, name, given[name]);
-}
-
 /** Fills with one number. */
 export function constant_(target: Tensor, value: number): Tensor {
   noGrad(() => void fill_(target, value));
@@ -54,52 +49,93 @@ export const zeros_ = (target: Tensor): Tensor => constant_(target, 0);
 /** Fills with 1. */
 export const ones_ = (target: Tensor): Tensor => constant_(target, 1);
 
-/** Fills with uniform numbers in [low, high). */
-export function uniform_(target: Tensor, low = 0, high = 1): Tensor {
-  expectGiven('uniform_', target, { low, high });
-  expectWithin('uniform_', 'high', high, low);
+/** The bounds of a draw. */
+interface Bounds {
+  readonly a?: number;
+  readonly b?: number;
+}
+
+const boundKinds = { a: anyNumber, b: anyNumber };
+
+/** Fills with uniform numbers in [a, b): `uniform_(w, -1, 1)`, or `uniform_(w, { a: -1 })`. */
+export function uniform_(target: Tensor, a: number | Bounds = 0, b = 1): Tensor {
+  expectTensors('uniform_', target);
+  const { a: low = 0, b: high = 1 } = argumentsOf('uniform_', boundKinds, a, b);
+  expectWithin('uniform_', 'b', high, low);
   return overwritten(target, () => add_(mul_(rand(target.shape), high - low), low));
 }
 
-/** Fills with normal numbers. */
-export function normal_(target: Tensor, mean = 0, std = 1): Tensor {
-  expectGiven('normal_', target, { mean, std });
-  expectWithin('normal_', 'std', std);
-  return overwritten(target, () => add_(mul_(randn(target.shape), std), mean));
+/** The mean and the standard deviation of a draw. */
+interface Moments {
+  readonly mean?: number;
+  readonly std?: number;
 }
 
-/** Fills with normal numbers truncated to [low, high], drawn by inverting the CDF. */
-export function truncNormal_(target: Tensor, mean = 0, std = 1, low = -2, high = 2): Tensor {
-  expectGiven('truncNormal_', target, { mean, std, low, high });
-  if (!(low < high && std > 0)) {
+const normalKinds = { mean: anyNumber, std: anyNumber };
+
+/** Fills with normal numbers: `normal_(w, 0, 0.02)`, or `normal_(w, { std: 0.02 })`. */
+export function normal_(target: Tensor, mean: number | Moments = 0, std = 1): Tensor {
+  expectTensors('normal_', target);
+  const { mean: center = 0, std: spread = 1 } = argumentsOf('normal_', normalKinds, mean, std);
+  expectWithin('normal_', 'std', spread);
+  return overwritten(target, () => add_(mul_(randn(target.shape), spread), center));
+}
+
+const truncNormalKinds = { ...normalKinds, ...boundKinds };
+
+/**
+ * Fills with normal numbers truncated to [a, b], drawn by inverting the CDF: `truncNormal_(w, 0, 0.02)`, or
+ * `truncNormal_(w, { std: 0.02 })`.
+ */
+export function truncNormal_(
+  target: Tensor,
+  mean: number | (Moments & Bounds) = 0,
+  std = 1,
+  a = -2,
+  b = 2,
+): Tensor {
+  expectTensors('truncNormal_', target);
+  const given = argumentsOf('truncNormal_', truncNormalKinds, mean, std, a, b);
+  const { mean: center = 0, std: spread = 1, a: low = -2, b: high = 2 } = given;
+  if (!(low < high && spread > 0)) {
     throw new ArgumentError({
       what: 'truncNormal_: nothing to draw from',
-      given: `std ${std}, from ${low} to ${high}`,
+      given: `std ${spread}, from ${low} to ${high}`,
       expected: 'std above 0, and a lower bound below the upper one',
       remedy: 'pass the bounds in the unit of the values: truncNormal_(w, 0, 0.02, -0.04, 0.04)',
     });
   }
-  const [from, to] = [normalShare((low - mean) / std), normalShare((high - mean) / std)];
+  const [from, to] = [normalShare((low - center) / spread), normalShare((high - center) / spread)];
   return overwritten(target, () => {
     const shares = add_(mul_(rand(target.shape), 2 * (to - from)), 2 * from - 1);
-    const values = add_(mul_(erfinv(shares), std * Math.SQRT2), mean);
+    const values = add_(mul_(erfinv(shares), spread * Math.SQRT2), center);
     return clamp(values, low, high);
   });
 }
 
+/** A factor of the standard deviation. */
+interface Gain {
+  readonly gain?: number;
+}
+
+const gainKind = { gain: anyNumber };
+
 /** Glorot and Bengio: uniform, variance 2 / (fanIn + fanOut). */
-export function xavierUniform_(target: Tensor, gain = 1): Tensor {
-  expectGiven('xavierUniform_', target, { gain });
-  const { fanIn, fanOut } = fans('xavierUniform_', target);
-  const bound = gain * Math.sqrt(6 / (fanIn + fanOut));
+export function xavierUniform_(target: Tensor, gain: number | Gain = 1): Tensor {
+  const bound = Math.sqrt(3) * xavierStd('xavierUniform_', target, gain);
   return uniform_(target, -bound, bound);
 }
 
 /** Glorot and Bengio: normal, variance gain² · 2 / (fanIn + fanOut). */
-export function xavierNormal_(target: Tensor, gain = 1): Tensor {
-  expectGiven('xavierNormal_', target, { gain });
-  const { fanIn, fanOut } = fans('xavierNormal_', target);
-  return normal_(target, 0, gain * Math.sqrt(2 / (fanIn + fanOut)));
+export function xavierNormal_(target: Tensor, gain: number | Gain = 1): Tensor {
+  return normal_(target, 0, xavierStd('xavierNormal_', target, gain));
+}
+
+function xavierStd(use: string, target: Tensor, given: number | Gain): number {
+  expectTensors(use, target);
+  const { gain = 1 } = argumentsOf(use, gainKind, given);
+  const { fanIn, fanOut } = fans(use, target);
+  return gain * Math.sqrt(2 / (fanIn + fanOut));
 }
 
 export interface KaimingOptions {

@@ -3,6 +3,7 @@
 import * as inPlace from '../ops/in-place/in-place.ts';
 import * as pointwiseInPlace from '../ops/in-place/pointwise-in-place.ts';
 import * as dataDependent from '../ops/indexing/data-dependent.ts';
+import { matrixExp } from '../ops/linalg/matrix-exponential.ts';
 import { matrixPower } from '../ops/linalg/matrix-power.ts';
 import { transpose } from '../ops/movement/movement.ts';
 import * as pointwise from '../ops/pointwise/pointwise.ts';
@@ -47,6 +48,7 @@ export const otherMethods = {
     compositions.sumToSize(x, sizesOf('sumToSize', sizes)),
   where: compositions.whereElse,
   isin: compositions.isin,
+  matrixExp,
   matrixPower,
   cov: compositions.cov,
   corrcoef: compositions.corrcoef,

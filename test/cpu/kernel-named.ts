@@ -16,6 +16,8 @@ import * as elimination from '../../runtime/device/cpu/scalar/elimination.ts';
 import * as filling from '../../runtime/device/cpu/scalar/fill.ts';
 import * as integerPairs from '../../runtime/device/cpu/scalar/integer-pairs.ts';
 import * as losses from '../../runtime/device/cpu/scalar/loss.ts';
+import * as lu from '../../runtime/device/cpu/scalar/lu-factors.ts';
+import * as exponential from '../../runtime/device/cpu/scalar/matrix-exponential.ts';
 import * as orthogonal from '../../runtime/device/cpu/scalar/orthogonal.ts';
 import * as gammas from '../../runtime/device/cpu/scalar/polygamma.ts';
 import * as quantization from '../../runtime/device/cpu/scalar/quantize.ts';
@@ -45,6 +47,8 @@ export const kernelNamed: { readonly [N in KernelName]: KernelFactory } = {
   ...bits,
   ...cofactor,
   ...elimination,
+  ...lu,
+  ...exponential,
   nllLossOfScores: losses.nllLoss,
   ...orders,
   ...gammas,

@@ -205,7 +205,7 @@ const misuses: Readonly<Record<string, readonly [call: () => unknown, message: R
   'bounds in the wrong order': [() => ones([2]).uniform_(1, 0), /high is not a number, 1 or more/],
   'bounds of an initializer in the wrong order': [
     () => nn.init.uniform_(ones([2]), 1, 0),
-    /uniform_: high is not a number, 1 or more/,
+    /uniform_: b is not a number, 1 or more/,
   ],
   'a negative deviation of an initializer': [
     () => nn.init.normal_(ones([2]), 0, -1),

@@ -41,7 +41,7 @@ const internal = new Set([
   ...['average', 'part', 'expectOneGroup', 'valueAfter', 'minimize', 'nextDirection', 'search'],
   ...['move', 'draw', 'extended', 'expanded', 'divergenceTo', 'drawnClasses', 'classDivergence'],
   ...['standard', 'moment', 'vectors', 'logProbOf', 'turned', 'invert', 'forwardShape'],
-  ...['inverseShape', 'classEntropy'],
+  ...['inverseShape', 'classEntropy', 'estimated', 'mapped', 'runPacked'],
 ]);
 
 /** Methods that find entries as those of arrays and Maps do. */

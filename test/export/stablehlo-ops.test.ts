@@ -15,6 +15,7 @@ const refused = [
   ...['nuclearNorm', 'polygamma', 'cumprod', 'cumprodGrad', 'sort', 'topk', 'unfoldGrad'],
   ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
   ...['symmetricEigen', 'singularVectors', 'orthogonalFactors', 'pseudoinverse', 'integerPairs'],
+  ...['luFactors', 'matrixExp'],
   ...['cummax', 'cummin', 'logcumsumexp', 'logcumsumexpGrad', 'scatterReduce'],
   ...['adaptiveMaxPool2d', 'quantize', 'dequantize', 'packBits', 'unpackBits'],
 ];

@@ -98,6 +98,38 @@ describe('init', () => {
     expect(() => init.xavierNormal_(layer.bias!)).toThrow(ShapeError);
   });
 
+  it.each([
+    [
+      'uniform_',
+      (x: Tensor) => init.uniform_(x, -1, 1),
+      (x: Tensor) => init.uniform_(x, { a: -1 }),
+    ],
+    ['normal_', (x) => init.normal_(x, 0, 0.02), (x) => init.normal_(x, { std: 0.02 })],
+    [
+      'truncNormal_',
+      (x) => init.truncNormal_(x, 1, 0.5, -2, 1),
+      (x) => init.truncNormal_(x, { mean: 1, std: 0.5, b: 1 }),
+    ],
+    [
+      'xavierUniform_',
+      (x) => init.xavierUniform_(x, 2),
+      (x) => init.xavierUniform_(x, { gain: 2 }),
+    ],
+    ['xavierNormal_', (x) => init.xavierNormal_(x, 2), (x) => init.xavierNormal_(x, { gain: 2 })],
+    ['orthogonal_', (x) => init.orthogonal_(x, 2), (x) => init.orthogonal_(x, { gain: 2 })],
+    ['sparse_', (x) => init.sparse_(x, 0.5, 2), (x) => init.sparse_(x, { sparsity: 0.5, std: 2 })],
+  ] as [string, (x: Tensor) => Tensor, (x: Tensor) => Tensor][])(
+    '%s takes its arguments by position or by name',
+    (_name, positional, named) => {
+      const values = (initialise: (x: Tensor) => Tensor) =>
+        tidy(() => {
+          seed(3);
+          return initialise(zeros([4, 6])).tolist();
+        });
+      expect(values(named)).toEqual(values(positional));
+    },
+  );
+
   it('gains are those of PyTorch', () => {
     expect(init.calculateGain('leakyRelu', 0.2)).toBeCloseTo(Math.sqrt(2 / 1.04), 12);
     expect(

@@ -31,6 +31,8 @@ const decompositions: Adapters = {
   'linalg.qr': adapter('qr(x, mode)', 'A mode', (given) =>
     ours.qr(given.tensor('A'), given.text('mode', 'reduced')),
   ),
+  'linalg.lu': adapter('lu(x)', 'A', (given) => ours.lu(given.tensor('A'))),
+  matrix_exp: adapter('matrixExp(x)', 'input', (given) => ours.matrixExp(given.tensor('input'))),
   'linalg.pinv': adapter('pinv(x, { rtol, atol })', rank, (given) =>
     ours.pinv(given.tensor('input'), tolerances(given)),
   ),

@@ -10,8 +10,8 @@ export const familiesNotOffered: readonly (readonly [family: string, reason: str
     'there are no complex dtypes: JavaScript has no complex numbers, and no kernel here has any use of them',
   ],
   [
-    '`linalg.eig`, `lu`, `ldl`, `matrix_exp` and other decompositions',
-    'eigenvalues of general matrices are complex; of symmetric ones there is `eigh`, for linear systems `solve` and `lstsq`',
+    '`linalg.eig`, `lu_factor`, `lu_solve`, `ldl` and other decompositions',
+    'eigenvalues of general matrices are complex; of symmetric ones there is `eigh`, for linear systems `solve`, `lstsq`, and the factors of `lu`',
   ],
   [
     '`sparse.*`, `to_sparse`, `nn.functional.embedding(sparse=True)`',

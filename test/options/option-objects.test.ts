@@ -134,6 +134,7 @@ const elsewhere = [
   'TraceOptions',
   'VarianceOptions',
   'WebGpuOptions',
+  'WindowOptions',
   'WorkloadOptions',
 ];
 

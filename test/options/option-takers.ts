@@ -127,6 +127,20 @@ const losses: Readonly<Record<string, Taker>> = {
 };
 
 export const takers: Readonly<Record<string, Taker>> = {
+  orthogonal: taking<nn.utils.OrthogonalOptions>(
+    { orthogonalMap: 'cayley', useTrivialization: true },
+    (o) => nn.utils.orthogonal(new nn.Linear(2, 2), 'weight', o),
+  ),
+  packPaddedSequence: taking({ batchFirst: true, enforceSorted: true }, (o) =>
+    nn.utils.packPaddedSequence(ones([1, 2]), [2], o),
+  ),
+  padPackedSequence: taking({ batchFirst: true, paddingValue: 1, totalLength: 3 }, (o) =>
+    nn.utils.padPackedSequence(nn.utils.packSequence([ones([2])]), o),
+  ),
+  packSequence: taking({ enforceSorted: true }, (o) => nn.utils.packSequence([ones([2])], o)),
+  unpadSequence: taking({ batchFirst: true }, (o) =>
+    nn.utils.unpadSequence(ones([2, 2]), [2, 2], o),
+  ),
   padSequence: taking({ batchFirst: true, paddingValue: 1 }, (o) =>
     nn.utils.padSequence([ones([2])], o),
   ),
@@ -166,6 +180,10 @@ export const takers: Readonly<Record<string, Taker>> = {
   'optim.Rprop': taking<optim.RpropOptions>(
     { lr: 0.1, maximize: true, etas: [0.5, 1.2], stepSizes: [1e-6, 50] },
     (o) => new optim.Rprop(weights(), o),
+  ),
+  'optim.Adafactor': taking<optim.AdafactorOptions>(
+    { ...rates, beta2Decay: -0.5, eps: [null, 1e-3], d: 2 },
+    (o) => new optim.Adafactor(weights(), o),
   ),
   'optim.Muon': taking<optim.MuonOptions>(
     {
@@ -283,6 +301,18 @@ export const takers: Readonly<Record<string, Taker>> = {
   ),
   'nn.MaxPool1d': taking(window, (o) => new nn.MaxPool1d(2, o)),
   'nn.MaxPool2d': taking(window, (o) => new nn.MaxPool2d(2, o)),
+  'nn.AdaptiveMaxPool1d': taking(
+    { returnIndices: true as const },
+    (o) => new nn.AdaptiveMaxPool1d(2, o),
+  ),
+  'nn.AdaptiveMaxPool2d': taking(
+    { returnIndices: true as const },
+    (o) => new nn.AdaptiveMaxPool2d(2, o),
+  ),
+  'nn.AdaptiveMaxPool3d': taking(
+    { returnIndices: true as const },
+    (o) => new nn.AdaptiveMaxPool3d(2, o),
+  ),
   'nn.AvgPool1d': taking(average, (o) => new nn.AvgPool1d(2, o)),
   'nn.AvgPool2d': taking(average, (o) => new nn.AvgPool2d(2, o)),
   'nn.AvgPool3d': taking(average, (o) => new nn.AvgPool3d(2, o)),

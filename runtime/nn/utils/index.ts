@@ -7,6 +7,18 @@ export {
   spectralNorm,
   weightNorm,
 } from './normed-weights.ts';
+export { type OrthogonalOptions, orthogonal } from './orthogonal.ts';
+export {
+  type PackedSequence,
+  type PackOptions,
+  type PadPackedOptions,
+  packedSequence,
+  packPaddedSequence,
+  packSequence,
+  padPackedSequence,
+  unpackSequence,
+  unpadSequence,
+} from './packed-sequence.ts';
 export { type PadSequenceOptions, padSequence } from './pad-sequence.ts';
 export {
   isParametrized,

@@ -20,6 +20,8 @@ import { choleskyOp } from '../linalg/cholesky.ts';
 import { cofactorsOp, detOp, logAbsDetOp } from '../linalg/determinants.ts';
 import { pseudoinverseOp } from '../linalg/least-squares.ts';
 import { inverseOp, solveOp, solveTriangularOp } from '../linalg/linear-systems.ts';
+import { luFactorsOp } from '../linalg/lu-factors.ts';
+import { matrixExpOp } from '../linalg/matrix-exponential.ts';
 import { orthogonalFactorsOp } from '../linalg/orthogonal-factors.ts';
 import { singularVectorsOp } from '../linalg/singular-values.ts';
 import { symmetricEigenOp } from '../linalg/symmetric-eigen.ts';
@@ -44,6 +46,8 @@ export const rareOps = [
   inverseOp,
   logAbsDetOp,
   logitCrossEntropyOp,
+  luFactorsOp,
+  matrixExpOp,
   maximumInto,
   minimumInto,
   nuclearNormOp,

@@ -19,6 +19,8 @@ export {
   type TriangularSolveOptions,
   triangularSolve,
 } from './linear-systems.ts';
+export { lu } from './lu-factors.ts';
+export { matrixExp } from './matrix-exponential.ts';
 export { matrixPower } from './matrix-power.ts';
 export { qr } from './orthogonal-factors.ts';
 export { type SvdOptions, svd, svdvals } from './singular-values.ts';

@@ -28,7 +28,8 @@ export function expectMatrices(name: string, x: TensorMeta): void {
   });
 }
 
-function expectFloating(name: string, ...operands: readonly TensorMeta[]): void {
+/** Throws DTypeError for operands that are not floating-point numbers of one dtype. */
+export function expectFloating(name: string, ...operands: readonly TensorMeta[]): void {
   const { dtype } = operands[0]!;
   if (dtypes[dtype].floating && operands.every((own) => own.dtype === dtype)) return;
   throw new DTypeError({

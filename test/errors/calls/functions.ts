@@ -2,7 +2,7 @@
 
 /** Functions by what they are called with. */
 export const functions: Readonly<Record<string, string>> = {
-  m: 'abs absolute acos adjoint aminmax arccos arcsin arcsinh arctan arctanh asTensor asin asinh atan atanh atleast1d atleast2d atleast3d bernoulli blockDiag ceil clone contiguous corrcoef cos cosh cov deg2rad det digamma emptyLike erf erfc erfinv exp exp2 expm1 fix fliplr flipud floor frac gradient gumbelSoftmax hardsigmoid hardswish inverse isTensor isfinite isinf isnan isneginf isposinf keep keepLoop lgamma log log10 log1p log2 logSigmoid logicalNot mish msort neg negative nonzero onesLike optionalSpec positive rad2deg randLike randnLike ravel reciprocal relu relu6 rsqrt selu sgn sigmoid sign signbit silu sin sinc sinh slogdet softsign sqrt square t tan tanh tanhshrink trace trunc unique uniqueConsecutive zerosLike svd svdvals pinv qr matrixRank',
+  m: 'abs absolute acos adjoint aminmax arccos arcsin arcsinh arctan arctanh asTensor asin asinh atan atanh atleast1d atleast2d atleast3d bernoulli blockDiag ceil clone contiguous corrcoef cos cosh cov deg2rad det digamma emptyLike erf erfc erfinv exp exp2 expm1 fix fliplr flipud floor frac gradient gumbelSoftmax hardsigmoid hardswish inverse isTensor isfinite isinf isnan isneginf isposinf keep keepLoop lgamma log log10 log1p log2 logSigmoid logicalNot mish msort neg negative nonzero onesLike optionalSpec positive rad2deg randLike randnLike ravel reciprocal relu relu6 rsqrt selu sgn sigmoid sign signbit silu sin sinc sinh slogdet softsign sqrt square t tan tanh tanhshrink trace trunc unique uniqueConsecutive zerosLike svd svdvals pinv qr matrixRank lu matrixExp',
   'm.add(1)': 'acosh arccosh',
   't, 2': 'adaptiveAvgPool1d adaptiveMaxPool1d avgPool1d maxPool1d',
   'image, 2': 'adaptiveAvgPool2d adaptiveMaxPool2d avgPool2d im2col maxPool2d pixelUnshuffle',
@@ -79,6 +79,8 @@ export const functions: Readonly<Record<string, string>> = {
   '[2, 3]': 'empty ones rand randn zeros',
   true: 'enableToStatic',
   '2, 3': 'eye',
+  '4, true, {}': 'bartlettWindow blackmanWindow hannWindow',
+  '4, true, 0.5, 0.5': 'hammingWindow',
   'image, 0.5, true': 'featureDropout',
   'm, 2': 'fill matrixPower pdist',
   't, 0, 1': 'flatten',

@@ -114,6 +114,8 @@ export const matrixCases = {
   symmetricEigen: single({ upper: false }, (x) => [1, x]),
   orthogonalFactors: single({ complete: false }, (x) => [1, x]),
   singularVectors: single({}, (x) => [1, 1, x]),
+  luFactors: single({}, (x) => [x]),
+  matrixExp: single({}, (x) => [Math.exp(x)]),
   pseudoinverse: single({ rtol: 0, atol: 0.6 }, (x) => [x > 0.6 ? 1 / x : 0]),
   cholesky: [
     {

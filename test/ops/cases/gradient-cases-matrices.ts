@@ -91,6 +91,16 @@ export const matrixGradientCases = {
     of('tall', [[2, 3, 2]], (x) => ours.cat(ours.qr(apart(x!)), 1)),
     of('wide', [[2, 3]], (x) => ours.cat(ours.qr(apart(x!)), 1)),
   ],
+  luFactors: [square, batch, [[2, 4, 2]], [[2, 4]]].map((shapes) =>
+    of(`of ${shapes}`, shapes as typeof square, (x) => {
+      const [, l, u] = ours.lu(apart(x!));
+      return ours.cat([l.flatten(), u.flatten()]);
+    }),
+  ),
+  matrixExp: [
+    of('matrix', square, (x) => ours.matrixExp(x!)),
+    of('batch, scaled', batch, (x) => x!.mul(3).matrixExp()),
+  ],
   pseudoinverse: [
     of('tall', [[2, 3, 2]], (x) => ours.pinv(apart(x!))),
     of('wide', [[2, 3]], (x) => ours.pinv(apart(x!))),

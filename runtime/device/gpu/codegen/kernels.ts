@@ -65,6 +65,8 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   solveTriangular: null,
   det: null,
   logAbsDet: null,
+  luFactors: null,
+  matrixExp: null,
   cofactors: null,
   cholesky: null,
   polygamma: null,

@@ -1,16 +1,16 @@
-import { ArgumentError } from '../errors/errors.ts';
-import { narrow } from '../ops/movement/movement.ts';
-import { zerosLike } from '../ops/movement/ranges.ts';
-import { add, mul, relu, sigmoid, sub, tanh } from '../ops/pointwise/pointwise.ts';
-import { linear } from '../ops/products/matmul.ts';
-import { expectTensorList } from '../ops/record/expect-tensors.ts';
-import { expectSizes } from '../options/expect-arguments.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { flag, oneOf } from '../options/option-kinds.ts';
-import { tidy } from '../tensor/lifetime.ts';
-import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module/module.ts';
-import { kaimingUniform, type Parameter } from './module/parameter.ts';
+import { ArgumentError } from '../../errors/errors.ts';
+import { narrow } from '../../ops/movement/movement.ts';
+import { zerosLike } from '../../ops/movement/ranges.ts';
+import { add, mul, relu, sigmoid, sub, tanh } from '../../ops/pointwise/pointwise.ts';
+import { linear } from '../../ops/products/matmul.ts';
+import { expectTensorList } from '../../ops/record/expect-tensors.ts';
+import { expectSizes } from '../../options/expect-arguments.ts';
+import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { flag, oneOf } from '../../options/option-kinds.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { Module } from '../module/module.ts';
+import { kaimingUniform, type Parameter } from '../module/parameter.ts';
 
 export interface CellOptions {
   /** True by default. */

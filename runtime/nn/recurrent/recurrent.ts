@@ -1,6 +1,6 @@
-import { formatSpec } from '../device/tensor-meta.ts';
-import { ArgumentError, ShapeError } from '../errors/errors.ts';
-import { cat, stack } from '../ops/movement/joining.ts';
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { cat, stack } from '../../ops/movement/joining.ts';
 import {
   narrow,
   reshape,
@@ -8,20 +8,26 @@ import {
   squeeze,
   transpose,
   unsqueeze,
-} from '../ops/movement/movement.ts';
-import { zerosLike } from '../ops/movement/ranges.ts';
-import { gt, where } from '../ops/pointwise/pointwise.ts';
-import { linear } from '../ops/products/matmul.ts';
-import { dropout } from '../ops/random/dropout.ts';
-import { noTensor } from '../ops/record/expect-tensors.ts';
-import { expectSizes } from '../options/expect-arguments.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { isTensor } from '../options/is-tensor.ts';
-import { count, flag, probability } from '../options/option-kinds.ts';
-import { tidy } from '../tensor/lifetime.ts';
-import type { Tensor } from '../tensor/tensor.ts';
-import { Module } from './module/module.ts';
-import { kaimingUniform, type Parameter } from './module/parameter.ts';
+} from '../../ops/movement/movement.ts';
+import { zerosLike } from '../../ops/movement/ranges.ts';
+import { gt, where } from '../../ops/pointwise/pointwise.ts';
+import { linear } from '../../ops/products/matmul.ts';
+import { dropout } from '../../ops/random/dropout.ts';
+import { noTensor } from '../../ops/record/expect-tensors.ts';
+import { expectSizes } from '../../options/expect-arguments.ts';
+import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { isTensor } from '../../options/is-tensor.ts';
+import { count, flag, probability } from '../../options/option-kinds.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import { Module } from '../module/module.ts';
+import { kaimingUniform, type Parameter } from '../module/parameter.ts';
+import {
+  expectPacked,
+  isPacked,
+  type PackedSequence,
+  packedSequence,
+} from '../utils/packed-sequence.ts';
 import {
   type CellOptions,
   type CellState,
@@ -34,7 +40,8 @@ import {
   RNNCell,
   type RNNCellOptions,
   rnnCellKinds,
-} from './recurrent-cells.ts';
+} from './cells.ts';
+import { expectElements, reordered, runPacked } from './packed-run.ts';
 
 export interface RecurrentOptions extends CellOptions {
   /** The number of stacked layers; 1 by default. */
@@ -134,6 +141,39 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     };
   }
 
+  /** `run` for packed sequences, which return packed outputs. */
+  protected runPacked(
+    input: PackedSequence,
+    states: readonly Tensor[] | null,
+  ): { readonly outputs: PackedSequence; readonly states: readonly Tensor[] } {
+    expectPacked(this.constructor.name, input);
+    const { batchSizes, sortedIndices, unsortedIndices } = input;
+    const { inputSize, stateSize } = this.cells[0]!;
+    expectElements(this.constructor.name, input, inputSize);
+    if (states !== null) expectState(this.constructor.name, states, stateSize);
+    const first = states && reordered(states, sortedIndices);
+    const directions = this.bidirectional ? 2 : 1;
+    let data = input.data;
+    const last: CellState[] = [];
+    for (let layer = 0; layer < this.numLayers; layer++) {
+      if (layer > 0 && this.training && this.dropout > 0) data = dropout(data, this.dropout);
+      const parts: Tensor[] = [];
+      for (let direction = 0; direction < directions; direction++) {
+        const index = layer * directions + direction;
+        const own = first && firstOf(first, index);
+        const found = runPacked(this.cells[index]!, data, batchSizes, own, direction === 1);
+        parts.push(found.outputs);
+        last.push(found.state);
+      }
+      data = parts.length > 1 ? cat(parts, -1) : parts[0]!;
+    }
+    const stacked = last[0]!.map((_, kind) => stack(last.map((state) => state[kind]!)));
+    return {
+      outputs: packedSequence(data, batchSizes, sortedIndices),
+      states: reordered(stacked, unsortedIndices),
+    };
+  }
+
   /** Runs one sequence [steps, features] as a batch of one. */
   protected runAlone(input: Tensor, states: readonly Tensor[] | null, lengths: Tensor | null): Run {
     const batch = this.batchFirst ? 0 : 1;
@@ -170,7 +210,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
 
   protected check(input: Tensor): void {
     const { inputSize } = this.cells[0]!;
-    if (!isTensor(input)) throw noTensor(this.constructor.name, input);
+    if (!isTensor(input)) throw notPadded(this.constructor.name, input);
     if (input.rank === 3 && input.shape[2] === inputSize && input.numel() > 0) return;
     throw new ShapeError({
       what: `${this.constructor.name}: not a batch of sequences`,
@@ -179,6 +219,17 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
       remedy: 'add the missing dimension with unsqueeze, or set batchFirst',
     });
   }
+}
+
+/** The error for packed sequences in the place of padded ones, or anything else. */
+function notPadded(owner: string, given: unknown): ArgumentError {
+  if (!isPacked(given)) return noTensor(owner, given);
+  return new ArgumentError({
+    what: `${owner}: packed sequences in the place of a tensor`,
+    given: `batches of ${given.batchSizes.join(', ')}`,
+    expected: '[steps, batch, features]',
+    remedy: 'call forwardPacked() for packed sequences',
+  });
 }
 
 function reversed(list: readonly Tensor[]): Tensor[] {
@@ -217,6 +268,17 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
   ): [outputs: Tensor, hidden: Tensor] {
     return tidy(() => {
       const { outputs, states } = this.run(input, hidden === null ? null : [hidden], lengths);
+      return [outputs, states[0]!];
+    });
+  }
+
+  /** `forward` for packed sequences, with packed outputs. */
+  forwardPacked(
+    input: PackedSequence,
+    hidden: Tensor | null = null,
+  ): [outputs: PackedSequence, hidden: Tensor] {
+    return tidy(() => {
+      const { outputs, states } = this.runPacked(input, hidden === null ? null : [hidden]);
       return [outputs, states[0]!];
     });
   }
@@ -303,6 +365,17 @@ export class LSTM extends Recurrent<MemoryCell> {
   ): [outputs: Tensor, state: [hidden: Tensor, cell: Tensor]] {
     return tidy(() => {
       const { outputs, states } = this.run(input, state, lengths);
+      return [outputs, [states[0]!, states[1]!]];
+    });
+  }
+
+  /** `forward` for packed sequences, with packed outputs. */
+  forwardPacked(
+    input: PackedSequence,
+    state: readonly [hidden: Tensor, cell: Tensor] | null = null,
+  ): [outputs: PackedSequence, state: [hidden: Tensor, cell: Tensor]] {
+    return tidy(() => {
+      const { outputs, states } = this.runPacked(input, state);
       return [outputs, [states[0]!, states[1]!]];
     });
   }

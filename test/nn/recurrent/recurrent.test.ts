@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { GRU, GRUCell, LSTM, LSTMCell, type Module, RNN, RNNCell } from '../../runtime/nn/index.ts';
-import { zeros } from '../../runtime/ops/movement/create.ts';
-import { randn } from '../../runtime/ops/random/drawn.ts';
-import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { expectClose, type Tensor, tensor } from '../ops/eager.ts';
+import {
+  GRU,
+  GRUCell,
+  LSTM,
+  LSTMCell,
+  type Module,
+  RNN,
+  RNNCell,
+} from '../../../runtime/nn/index.ts';
+import { zeros } from '../../../runtime/ops/movement/create.ts';
+import { randn } from '../../../runtime/ops/random/drawn.ts';
+import { tidy } from '../../../runtime/tensor/lifetime.ts';
+import { expectClose, type Tensor, tensor } from '../../ops/eager.ts';
 
 const both = { numLayers: 2, bidirectional: true } as const;
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { grad } from '../../runtime/backward/grad.ts';
-import { TostaticError } from '../../runtime/errors/errors.ts';
-import { tidy } from '../../runtime/tensor/lifetime.ts';
-import * as ours from '../../src/index.ts';
-import { slogdet, solve, solveTriangular, toStatic } from '../../src/index.ts';
-import { expectSameAsEager } from '../trace/same-as-eager.ts';
-import { cofactor, determinant } from './cases/forward-matrices.ts';
-import { allocated, expectClose, spread, type Tensor, tensor } from './eager.ts';
+import { grad } from '../../../runtime/backward/grad.ts';
+import { TostaticError } from '../../../runtime/errors/errors.ts';
+import { tidy } from '../../../runtime/tensor/lifetime.ts';
+import * as ours from '../../../src/index.ts';
+import { slogdet, solve, solveTriangular, toStatic } from '../../../src/index.ts';
+import { expectSameAsEager } from '../../trace/same-as-eager.ts';
+import { cofactor, determinant } from '../cases/forward-matrices.ts';
+import { allocated, expectClose, spread, type Tensor, tensor } from '../eager.ts';
 
 const dtypes = ['float32', 'float64'] as const;
 type Real = (typeof dtypes)[number];

@@ -1,0 +1,93 @@
+/** Windows of signals, by PyTorch's names: factors that fall to both ends. */
+
+import { ArgumentError } from '../errors/errors.ts';
+import type { CreateOptions } from '../ops/core/creation-options.ts';
+import { ones } from '../ops/movement/create.ts';
+import { arange } from '../ops/movement/ranges.ts';
+import { abs, add, cos, mul, rsub, sub } from '../ops/pointwise/pointwise.ts';
+import { expectFlag, expectNumber } from '../ops/record/positional.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { anObject } from '../options/option-kinds.ts';
+import type { DType } from '../spec/dtype.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { calledAs } from './called-as.ts';
+
+export interface WindowOptions {
+  /** float32 by default; a floating-point dtype. */
+  readonly dtype?: DType;
+  readonly device?: CreateOptions['device'];
+}
+
+/** Computes a window from the places of its elements, from 0 to 1. */
+function windowOf(
+  name: string,
+  length: number,
+  periodic: boolean,
+  options: WindowOptions,
+  factors: (places: Tensor) => Tensor,
+): Tensor {
+  expectNumber(name, 'length', length);
+  expectFlag(name, 'periodic', periodic);
+  expectArguments(name, { options }, { options: anObject });
+  if (!Number.isInteger(length) || length < 0) {
+    throw new ArgumentError({
+      what: `${name}: not a length`,
+      given: String(length),
+      expected: 'an integer, 0 or more',
+      remedy: 'pass the number of elements of the window',
+    });
+  }
+  return calledAs(name, () => {
+    const { dtype = 'float32', ...others } = options;
+    if (length === 1) return ones([1], { dtype, ...others });
+    // A periodic window is followed by its first element, which a symmetric one ends with.
+    const last = periodic ? length : length - 1;
+    return factors(mul(arange(0, length, 1, { dtype, ...others }), 1 / last));
+  });
+}
+
+/** Adds cosines of 1, 2 … turns over the window. */
+const cosines =
+  (constant: number, ...shares: readonly number[]) =>
+  (places: Tensor): Tensor =>
+    shares.reduce<Tensor | null>((sum, share, i) => {
+      const wave = mul(cos(mul(places, 2 * Math.PI * (i + 1))), share);
+      return sum ? add(sum, wave) : add(wave, constant);
+    }, null)!;
+
+/** Returns Hann's window [length]: ½ − ½ cos. */
+export function hannWindow(length: number, periodic = true, options: WindowOptions = {}): Tensor {
+  return windowOf('hannWindow', length, periodic, options, cosines(0.5, -0.5));
+}
+
+/** Returns Hamming's window [length]: alpha − beta · cos. */
+export function hammingWindow(
+  length: number,
+  periodic = true,
+  alpha = 0.54,
+  beta = 0.46,
+  options: WindowOptions = {},
+): Tensor {
+  expectNumber('hammingWindow', 'alpha', alpha);
+  expectNumber('hammingWindow', 'beta', beta);
+  return windowOf('hammingWindow', length, periodic, options, cosines(alpha, -beta));
+}
+
+/** Returns Blackman's window [length]. */
+export function blackmanWindow(
+  length: number,
+  periodic = true,
+  options: WindowOptions = {},
+): Tensor {
+  return windowOf('blackmanWindow', length, periodic, options, cosines(0.42, -0.5, 0.08));
+}
+
+/** Returns Bartlett's window [length], a triangle. */
+export function bartlettWindow(
+  length: number,
+  periodic = true,
+  options: WindowOptions = {},
+): Tensor {
+  const triangle = (places: Tensor) => rsub(abs(sub(mul(places, 2), 1)), 1);
+  return windowOf('bartlettWindow', length, periodic, options, triangle);
+}

@@ -1,0 +1,55 @@
+/** Windows, as PyTorch computes them in float64. */
+
+import { expect, it } from 'vitest';
+import {
+  bartlettWindow,
+  blackmanWindow,
+  hammingWindow,
+  hannWindow,
+  type Tensor,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
+
+const options = { dtype: 'float64' } as const;
+
+const windows: Readonly<Record<string, (length: number, periodic?: boolean) => Tensor>> = {
+  hann: (length, periodic) => hannWindow(length, periodic, options),
+  hamming: (length, periodic) => hammingWindow(length, periodic, 0.54, 0.46, options),
+  blackman: (length, periodic) => blackmanWindow(length, periodic, options),
+  bartlett: (length, periodic) => bartlettWindow(length, periodic, options),
+};
+
+const recorded: Readonly<Record<string, readonly [periodic: number[], symmetric: number[]]>> = {
+  hann: [
+    [0, 0.345491503, 0.904508497, 0.904508497, 0.345491503],
+    [0, 0.5, 1, 0.5, 0],
+  ],
+  hamming: [
+    [0.08, 0.397852183, 0.912147817, 0.912147817, 0.397852183],
+    [0.08, 0.54, 1, 0.54, 0.08],
+  ],
+  blackman: [
+    [0, 0.200770143, 0.849229857, 0.849229857, 0.200770143],
+    [0, 0.34, 1, 0.34, 0],
+  ],
+  bartlett: [
+    [0, 0.4, 0.8, 0.8, 0.4],
+    [0, 0.5, 1, 0.5, 0],
+  ],
+};
+
+it.each(Object.entries(windows))('%s, periodic and symmetric, also captured', (name, window) => {
+  tidy(() => {
+    const [periodic, symmetric] = recorded[name]!;
+    const values = (own: Tensor) => [...own.dataSync()];
+    expect(values(window(5)).map((value) => Math.round(value * 1e9) / 1e9 + 0)).toEqual(periodic);
+    expect(values(window(5, false)).map((value) => Math.round(value * 1e9) / 1e9 + 0)).toEqual(
+      symmetric,
+    );
+    expect([0, 1].map((length) => values(window(length)))).toEqual([[], [1]]);
+    const captured = toStatic(() => window(7), { fullGraph: true });
+    expect(values(captured())).toEqual(values(window(7)));
+    expect(() => window(-1)).toThrow(`${name}Window: not a length`);
+  });
+});
