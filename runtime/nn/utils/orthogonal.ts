@@ -92,14 +92,13 @@ class Orthogonal extends Module {
 class BasedOrthogonal extends Orthogonal {
   /** Makes `base` of the weight's columns; the original of the weight is then skew-symmetric: 0. */
   rightInverse(value: Tensor): Tensor {
-    return noGrad(() =>
-      tall(value, (x) => {
-        const [q, r] = qr(squared(x, (shape) => randn(shape, { dtype: x.dtype })));
-        // The signs of R make Q the columns of the weight if those are orthonormal.
-        this.base = buffer(contiguous(mul(q, unsqueeze(sign(diagonal(r, 0, -2, -1)), -2))));
-        return neg(expand(identity(x, ...(x.shape.slice(-2) as [number, number])), x.shape));
-      }),
-    );
+    const start = (x: Tensor): Tensor => {
+      const [q, r] = qr(squared(x, (shape) => randn(shape, { dtype: x.dtype })));
+      // The signs of R make Q the columns of the weight if those are orthonormal.
+      this.base = buffer(contiguous(mul(q, unsqueeze(sign(diagonal(r, 0, -2, -1)), -2))));
+      return neg(expand(identity(x, ...(x.shape.slice(-2) as [number, number])), x.shape));
+    };
+    return noGrad(() => tidy(() => tall(value, start)));
   }
 }
 

@@ -120,18 +120,19 @@ export function linspace(
   }
   const step = steps > 1 ? quotient(minus(end, start), steps - 1) : 0;
   return created({ op: 'linspace', options, dtype: 'float32' }, (dtype) =>
-    range(steps, plus(start, nudge(start, end, steps, dtype)), step, dtype),
+    range(steps, nudged(start, end, steps, dtype), step, dtype),
   );
 }
 
 /**
- * Numbers between integers are truncated when stored as integers: half of their least distance from the next integer
- * keeps rounding errors from truncating an integer to the one before. Bounds of two signs are left as they are.
+ * Returns the start of numbers between integers, which are truncated when stored as integers: half of their least
+ * distance from the next integer keeps rounding errors from truncating an integer to the one before. Bounds of two signs
+ * are left as they are.
  */
-function nudge(start: number, end: number, steps: number, dtype: DType): number {
-  if (dtypes[dtype].floating || steps < 2 || !isInteger(start) || !isInteger(end)) return 0;
-  if (isAtMost(0, start) && isAtMost(0, end)) return 0.5 / (steps - 1);
-  return isAtMost(start, 0) && isAtMost(end, 0) ? -0.5 / (steps - 1) : 0;
+function nudged(start: number, end: number, steps: number, dtype: DType): number {
+  if (dtypes[dtype].floating || steps < 2 || !isInteger(start) || !isInteger(end)) return start;
+  if (isAtMost(0, start) && isAtMost(0, end)) return plus(start, 0.5 / (steps - 1));
+  return isAtMost(start, 0) && isAtMost(end, 0) ? minus(start, 0.5 / (steps - 1)) : start;
 }
 
 /** An n×m matrix with ones on the main diagonal, zeros elsewhere. */
