@@ -1,5 +1,5 @@
 import { operandUse } from '../../runtime/device/kernel-op.ts';
-import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { opNamed } from '../../runtime/ops/op-table.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
@@ -18,7 +18,7 @@ export function recomputeValues(
 ): Pick<Program, 'values' | 'inputs' | 'ops'> | null {
   const facts = ProgramFacts.of(program);
   const values = [...program.values];
-  const parts = partsOfWholes(program, there);
+  const parts = partsOfWholes(program, facts, there);
   const inputs = new Set<ValueId>();
   /** Ops to recompute, by index. */
   const recomputed = new Map<number, readonly ProgramOp[]>();
@@ -54,13 +54,26 @@ interface Part {
   readonly offset: number;
 }
 
-/** Returns the values that are stored unchanged in an available concatenation, with their offsets. */
-function partsOfWholes(program: Program, there: ReadonlySet<ValueId>): ReadonlyMap<ValueId, Part> {
+/**
+ * Returns the values that are stored unchanged in an available concatenation, with their offsets: its operands, and
+ * what they are views of all elements of, as of a stack's rows.
+ */
+function partsOfWholes(
+  program: Program,
+  facts: ProgramFacts,
+  there: ReadonlySet<ValueId>,
+): ReadonlyMap<ValueId, Part> {
   const parts = new Map<ValueId, Part>();
   for (const op of program.ops) {
     const [whole] = op.outputs;
     if (op.op.name !== 'cat' || !there.has(whole!)) continue;
-    for (const [id, offset] of partsOf(program, op)) parts.set(id, { whole: whole!, offset });
+    for (const [id, offset] of partsOf(program, op)) {
+      const root = facts.rootOf(id);
+      const [part, all] = [program.values[id]!, program.values[root]!];
+      parts.set(id, { whole: whole!, offset });
+      const isAll = isContiguousMeta(all) && sizeOf(all.shape) === sizeOf(part.shape);
+      if (isAll) parts.set(root, { whole: whole!, offset });
+    }
   }
   return parts;
 }

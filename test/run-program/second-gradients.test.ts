@@ -46,6 +46,11 @@ const functions: Record<string, Fn> = {
     const both = cat([h, h.t().mul(h)], 0);
     return [both.tanh().mul(both).sum().add(h.exp().sum())];
   },
+  'rows of activations, stacked': (x, w) => {
+    const rows = w.mul(2).unbind(0);
+    const all = stack(rows.map((row) => row.tanh()));
+    return [all.mul(x.t()).sin().sum()];
+  },
   'a part without history': (x, w) => {
     const h = x.matmul(w);
     return [h.detach().t().mul(h.exp()).mul(h).sum()];
