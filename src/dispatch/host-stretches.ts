@@ -18,8 +18,8 @@ import { executeFrame } from '../vm/machine/machine.ts';
 import { step } from '../vm/machine/run-frames.ts';
 import type { Entry } from './entry.ts';
 import type { FrameCompiler } from './frame-compiler.ts';
-import { HostMachines } from './host-machines.ts';
 import { runPart, stepNatively } from './native.ts';
+import { HostMachines } from './native-parts/host-machines.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint } from './resume-point.ts';
 

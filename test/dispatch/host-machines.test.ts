@@ -1,7 +1,7 @@
 /** Code between graphs that recurs runs on machines, up to instructions that may have tensor ops. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { HostMachines } from '../../src/dispatch/host-machines.ts';
+import { HostMachines } from '../../src/dispatch/native-parts/host-machines.ts';
 import { OwnedTensors } from '../../src/dispatch/ownership/owned-tensors.ts';
 import { tensor, toStatic } from '../../src/index.ts';
 import { OpSites } from '../../src/traces/op-sites.ts';

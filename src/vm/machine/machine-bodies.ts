@@ -127,7 +127,7 @@ export function blockStatements(
   if (stops?.has(at.start)) return stopAt(code, at.start);
   for (let pc = at.start; pc <= at.last; pc++) {
     const instruction = code.instructions[pc]!;
-    // A guard may have drawn the number of this call: whoever runs it knows.
+    // A guard may have drawn the number of this call already.
     if (stops && instruction.op === 'call') {
       const isNumberCall = call(property(id('H'), 'isNumberCall'), [register(instruction.callee)]);
       statements.push(when(isNumberCall, stopAt(code, pc)));

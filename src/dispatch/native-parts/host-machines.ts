@@ -1,16 +1,16 @@
 /** Machines for the parts of codes that run natively between graphs again and again. */
 
-import { Tensor } from '../../runtime/tensor/tensor.ts';
-import { isProxy } from '../guards/plain.ts';
-import type { OpSites } from '../traces/op-sites.ts';
-import type { Code } from '../vm/bytecode/code.ts';
-import { reads } from '../vm/bytecode/effects.ts';
-import type { Frame } from '../vm/bytecode/frame.ts';
-import type { Opcode, Pc, Reg } from '../vm/bytecode/instructions.ts';
-import { liveBefore } from '../vm/bytecode/liveness.ts';
-import type { Machine } from '../vm/frames/machine.ts';
-import { compilePart } from '../vm/machine/machine.ts';
-import type { OwnedTensors } from './ownership/owned-tensors.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { isProxy } from '../../guards/plain.ts';
+import type { OpSites } from '../../traces/op-sites.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import { reads } from '../../vm/bytecode/effects.ts';
+import type { Frame } from '../../vm/bytecode/frame.ts';
+import type { Opcode, Pc, Reg } from '../../vm/bytecode/instructions.ts';
+import { liveBefore } from '../../vm/bytecode/liveness.ts';
+import type { Machine } from '../../vm/frames/machine.ts';
+import { compilePart } from '../../vm/machine/machine.ts';
+import type { OwnedTensors } from '../ownership/owned-tensors.ts';
 
 /** A part is compiled once execution has come to its start this often: fewer steps cost less than a compilation. */
 const enoughVisits = 16;
