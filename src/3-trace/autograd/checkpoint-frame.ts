@@ -119,6 +119,14 @@ export class CheckpointFrame {
   }
 
   /**
+   * Called at the end of a branch or an iteration, whose values exist only there. Throws if a later backward would
+   * throw or compute something else because of what the branch or iteration has changed.
+   */
+  expectAsInRegion(): void {
+    if (this.#done?.in === this.#t.builder) this.expectAsItWas();
+  }
+
+  /**
    * Throws if a later backward would run the body on other tensors, numbers or functions than the first run, because an
    * object or variable that it reads has changed. Traces the body once more to find out.
    */

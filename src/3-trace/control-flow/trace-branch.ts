@@ -65,6 +65,7 @@ export function traceBranch(
     return t.control.paths.count(t, frame, pc, () =>
       t.speculate(region, () => {
         const end = start();
+        for (const each of t.autograd.checkpoints) each.expectAsInRegion();
         const freeze = freezer(made);
         const value = end.value && freeze(end.value);
         const disposed = new Set(t.effects.disposed.keys());

@@ -13,6 +13,13 @@ export interface Site {
   readonly pc: Pc;
 }
 
+/** A call of `checkpoint`, whose body a later backward runs again. */
+interface CheckpointedWork {
+  expectAsItWas(): void;
+  expectAsInRegion(): void;
+  expectSameWork(): void;
+}
+
 /** Autograd state of a trace, beyond the graph recorded by its tensors. */
 export class AutogradState {
   /** Op results whose `.grad` backward sets. */
@@ -31,7 +38,7 @@ export class AutogradState {
   /** The number of `requiresGrad` changes of outer tensors. */
   switches = 0;
   /** Calls of `checkpoint` so far that backward doesn't trace again. */
-  readonly checkpoints: { expectAsItWas(): void; expectSameWork(): void }[] = [];
+  readonly checkpoints: CheckpointedWork[] = [];
   /** Leaves that a branch or loop creates for internal use, with their positions. */
   readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();
   /** The nodes of custom functions that a branch or loop calls, with its program. */
