@@ -30,6 +30,8 @@ export class OwnedTensors {
   /** Tensors referenced by containers, and possibly by registers: these are never donated to subgraphs. */
   #contained: Set<Tensor> | undefined;
   #containers: Set<object> | undefined;
+  /** Containers that a graph or native code gave a tensor or another container. */
+  #holding: WeakSet<object> | undefined;
   /** During a run: values that effects store in containers or elsewhere. */
   #stored: Set<unknown> | undefined;
   #escaped: Set<object> | undefined;
@@ -60,8 +62,10 @@ export class OwnedTensors {
     this.#containers.add(value as object);
   }
 
+  /** Whether the value is a container with tensors. Containers that code between graphs puts into it don't count. */
   mayHoldTensor(value: unknown): boolean {
-    return (this.#contained?.size ?? 0) > 0 && this.isContainer(value);
+    if (!this.#contained?.size || !this.#holding) return false;
+    return this.isContainer(value) && this.#holding.has(value as object);
   }
 
   get #owned(): ReadonlySet<Tensor> {
@@ -91,6 +95,7 @@ export class OwnedTensors {
     this.isUsed = true;
     this.#containers ??= new Set();
     this.#containers.add(array);
+    this.#noteHolding(array);
     for (const tensor of tensors) {
       this.add(tensor as Tensor);
       this.#contain(tensor);
@@ -134,6 +139,8 @@ export class OwnedTensors {
     this.isUsed = true;
     this.#stored ??= new Set();
     this.#stored.add(value);
+    if (typeof value === 'object' || typeof value === 'function')
+      this.#noteHolding(object as object);
   }
 
   /** Called when native code or a foreign object has seen the value. */
@@ -180,7 +187,13 @@ export class OwnedTensors {
   #register({ containers, stored, captured }: CreatedObjects): void {
     if (containers.length > 0) this.#containers ??= new Set();
     for (const container of containers) this.#containers!.add(container);
-    for (const container of containers) for (const item of itemsOf(container)) this.#contain(item);
+    for (const container of containers) {
+      for (const item of itemsOf(container)) {
+        this.#contain(item);
+        if (this.#contained?.has(item as Tensor) || this.isContainer(item))
+          this.#noteHolding(container);
+      }
+    }
     if (this.#stored) {
       for (const output of stored) if (this.#stored.has(output)) this.add(output);
       for (const value of this.#stored) this.#contain(value);
@@ -189,6 +202,11 @@ export class OwnedTensors {
     this.#stored = undefined;
     for (const value of escaped) this.escape(value);
     this.#escaped = undefined;
+  }
+
+  #noteHolding(container: object): void {
+    this.#holding ??= new WeakSet();
+    this.#holding.add(container);
   }
 
   #contain(value: unknown): void {
