@@ -23,10 +23,6 @@ export class Lists {
     return this.items.subarray(this.starts[index], this.starts[index + 1]);
   }
 
-  lengthOf(index: number): number {
-    return this.starts[index + 1]! - this.starts[index]!;
-  }
-
   lengths(): Int32Array {
     const { starts } = this;
     const lengths = new Int32Array(starts.length - 1);

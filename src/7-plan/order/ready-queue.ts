@@ -9,10 +9,6 @@ export class ReadyQueue {
     this.#rank = rank;
   }
 
-  get size(): number {
-    return this.#ops.length;
-  }
-
   push(op: OpIndex): void {
     const ops = this.#ops;
     let at = ops.push(op) - 1;
