@@ -248,7 +248,8 @@ class BackwardPass implements Inboxes {
     }
     if (!retainGraph) node.finish();
     const targets = this.#targetsOf(node);
-    const order = node.targetOrder && hasHooks(targets) ? node.targetOrder(inbox.gradients) : null;
+    const isOrdered = node.targetOrder && (hasHooks(targets) || this.#awaitMore(targets));
+    const order = isOrdered ? node.targetOrder!(inbox.gradients) : null;
     let next = 0;
     try {
       while (next < targets.length) {
@@ -266,6 +267,14 @@ class BackwardPass implements Inboxes {
       for (; next < targets.length; next++) results[order ? order[next]! : next]?.dispose();
       throw error;
     }
+  }
+
+  /**
+   * Whether several gradients have yet to arrive at one of the places: if the node passes on more than one of them, the
+   * last bit of their sum depends on the order.
+   */
+  #awaitMore(targets: readonly Target[]): boolean {
+    return targets.some((target) => target && (this.#inboxes.get(keyOf(target))?.missing ?? 0) > 1);
   }
 
   /** Passes gradients that are complete before the node runs; returns the callback for those completed inside. */

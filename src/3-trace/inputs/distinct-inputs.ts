@@ -19,7 +19,11 @@ export function distinctInputs(
     tensor.requiresGrad ? [{ source, id: ids[i]! }] : [],
   );
   const uses = new Map<ValueId, number>();
-  for (const op of ops) for (const id of op.inputs) uses.set(id, (uses.get(id) ?? 0) + 1);
+  for (const { inputs: operands, regions, call } of ops) {
+    // Programs inside an op may read an operand any number of times.
+    const times = regions || call ? 2 : 1;
+    for (const id of operands) uses.set(id, (uses.get(id) ?? 0) + times);
+  }
   const multiple = differentiable.filter(({ id }) => {
     return differentiable.length > 1 && (uses.get(id) ?? 0) > 1;
   });
