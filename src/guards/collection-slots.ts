@@ -75,7 +75,8 @@ function holds(type: CollectionType, value: object): boolean {
 /** Whether the object is an instance of the built-in class itself, without own properties. */
 export function isPlainCollection(value: object, type?: CollectionType): boolean {
   const found = collectionTypes.get(getPrototypeOf(value));
-  return found !== undefined && found === (type ?? found) && ownKeys(value).length === 0;
+  if (found === undefined || found !== (type ?? found)) return false;
+  return ownKeys(value).length === 0 && holds(found, value);
 }
 
 /** Whether it is the built-in `Symbol.species` getter, which returns the class itself. */
