@@ -11,6 +11,7 @@ import {
 import { zeros } from '../../../runtime/ops/movement/create.ts';
 import { randn } from '../../../runtime/ops/random/drawn.ts';
 import { tidy } from '../../../runtime/tensor/lifetime.ts';
+import { toStatic } from '../../../src/index.ts';
 import { expectClose, type Tensor, tensor } from '../../ops/eager.ts';
 
 const both = { numLayers: 2, bidirectional: true } as const;
@@ -82,6 +83,20 @@ describe('recurrent modules', () => {
         layer.dispose();
       }
     });
+  });
+
+  it('captured, sequences padded to one length are one program for all their lengths', () => {
+    using gru = new GRU(3, 4);
+    const run = (x: Tensor, lengths: Tensor) => gru.forward(x, null, lengths)[0];
+    const captured = toStatic(run);
+    tidy(() => {
+      const x = randn([6, 2, 3]);
+      for (const length of [5, 2, 6, 3, 1, 4]) {
+        const lengths = tensor(Int32Array.of(length, 6));
+        expect(captured(x, lengths).toArraySync()).toEqual(run(x, lengths).toArraySync());
+      }
+    });
+    expect(captured.stats()).toMatchObject({ translations: 1, graphs: 1, breaks: [] });
   });
 
   it('dropout lies between the layers, while training', () => {
