@@ -34,10 +34,10 @@ export class CacheFiles {
     return parseFile(bytes).header;
   }
 
-  /** Writes atomically: other processes may read or write the file at the same time. */
+  /** Writes atomically: other processes and threads may read or write the file at the same time. */
   write(name: string, header: unknown): void {
     const path = this.#pathOf(name);
-    const unfinished = `${path}.${process.pid}.unfinished`;
+    const unfinished = `${path}.${crypto.randomUUID()}.unfinished`;
     const { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } = this.#files;
     try {
       mkdirSync(this.#folder, { recursive: true });

@@ -28,19 +28,27 @@ export async function readBytes(path: string | URL): Promise<Uint8Array> {
   }
 }
 
-/** Writes atomically: a reader never sees half a file. Throws DataError if the file can't be written. */
+/**
+ * Writes atomically: a reader never sees half a file, also if several save to it. A link remains one, to the new file. Throws
+ * DataError if the file can't be written.
+ */
 export async function writeBytes(
   path: string | URL,
   bytes: Uint8Array | AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  const { rename, rm, writeFile } = files('save');
-  const unfinished =
-    path instanceof URL ? new URL(`${path.href}.unfinished`) : `${path}.unfinished`;
+  const { realpath, rename, rm, stat, writeFile } = files('save');
+  let unfinished: string | URL | undefined;
   try {
-    await writeFile(unfinished, bytes);
-    await rename(unfinished, path);
+    const before = await stat(path).catch(() => null);
+    // Renaming would put a file in the place of a pipe or device.
+    if (before && !before.isFile()) return await writeFile(path, bytes);
+    const target = before ? await realpath(path) : path;
+    const suffix = `.${crypto.randomUUID()}.unfinished`;
+    unfinished = target instanceof URL ? new URL(target.href + suffix) : target + suffix;
+    await writeFile(unfinished, bytes, { mode: before?.mode });
+    await rename(unfinished, target);
   } catch (cause) {
-    await rm(unfinished, { force: true }).catch(() => {});
+    if (unfinished) await rm(unfinished, { force: true }).catch(() => {});
     throw new DataError({
       what: 'save: the file cannot be written',
       given: String(path),

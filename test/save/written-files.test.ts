@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+import { writeBytes } from '../../runtime/save/file/files.ts';
+
+const folder = fs.mkdtempSync(join(tmpdir(), 'tostatic-written-'));
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+const at = (name: string) => join(folder, name);
+
+it('each of several writers to one path writes a whole file, and leaves no other', async () => {
+  const contents = [1, 2, 3, 4].map((byte) => new Uint8Array(300_000 * byte).fill(byte));
+  const path = at('shared');
+  await Promise.all(
+    contents.map((bytes, i) => writeBytes(i % 2 ? path : pathToFileURL(path), bytes)),
+  );
+  const written = fs.readFileSync(path);
+  expect(contents.some((bytes) => written.equals(bytes))).toBe(true);
+  expect(fs.readdirSync(folder)).toEqual(['shared']);
+});
+
+it.skipIf(process.platform === 'win32')('pipes, links and permissions remain', async () => {
+  execFileSync('mkfifo', [at('pipe')]);
+  const [read] = await Promise.all([
+    readFile(at('pipe')),
+    writeBytes(at('pipe'), Uint8Array.of(1)),
+  ]);
+  expect([...read]).toEqual([1]);
+  expect(fs.statSync(at('pipe')).isFIFO()).toBe(true);
+  fs.writeFileSync(at('target'), '', { mode: 0o600 });
+  fs.symlinkSync('target', at('link'));
+  await writeBytes(at('link'), Uint8Array.of(2));
+  expect(fs.lstatSync(at('link')).isSymbolicLink()).toBe(true);
+  expect([...fs.readFileSync(at('target'))]).toEqual([2]);
+  expect(fs.statSync(at('target')).mode & 0o777).toBe(0o600);
+});
