@@ -126,7 +126,7 @@ function accumulating(
   return {
     retainGraph,
     createGraph,
-    ...(requested && { requested }),
+    ...(requested && { inputs: requested }),
     sink: (place: Place, arrived: Tensor) => {
       if ('leaf' in place) accumulate(place.leaf, arrived);
       else arrived.dispose();

@@ -32,7 +32,7 @@ export interface RunOptions {
   /** Records the backward ops, so that gradients can be differentiated. False by default. */
   readonly createGraph?: boolean;
   /** The places that `sink` requests; all leaves by default. Nodes that lead to none of them don't run. */
-  readonly requested?: readonly Place[];
+  readonly inputs?: readonly Place[];
   readonly sink: GradientSink;
   readonly names?: Names | undefined;
   /** Called when a contribution is added to a leaf's earlier ones, by the engine or by a node. */
@@ -88,7 +88,7 @@ class BackwardPass implements Inboxes {
 
   constructor(options: RunOptions) {
     this.#options = options;
-    this.#requested = new RequestedPlaces(options.requested);
+    this.#requested = new RequestedPlaces(options.inputs);
   }
 
   run(roots: readonly Root[]): void {

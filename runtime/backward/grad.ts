@@ -66,7 +66,7 @@ export function gradWith(
       retainGraph,
       createGraph,
       ...watch,
-      requested: places,
+      inputs: places,
       sink: (place, gradient) => {
         const gradients = found.get(keyOf(place)) ?? [];
         gradients[indexOf(place)] = gradient;

@@ -76,7 +76,7 @@ export interface GradientPart {
 export interface GradientProgram {
   readonly reads: readonly ReadValue[];
   /** Recomputes values that forward has not kept; null if none are missing. */
-  readonly rematerialized: GradientPart | null;
+  readonly recomputed: GradientPart | null;
   /** Values whose data forward must have kept. */
   readonly taken: ReadonlySet<ValueId>;
   /** Ids of the given gradients: of outputs, of values, and earlier contributions. */

@@ -77,7 +77,7 @@ export function differentiateAgain(
       retainGraph: true,
       createGraph: request.recorded,
       ...(request.requested && {
-        requested: [
+        inputs: [
           ...request.requested.targets.map((i) => targets[i]!),
           ...request.requested.outputs.map((i) => outputs[i]!),
         ].map(placeOf),

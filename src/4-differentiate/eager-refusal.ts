@@ -102,7 +102,7 @@ function withReplayed<T>(
       runBackward(given, {
         retainGraph,
         ...(requested && {
-          requested: [
+          inputs: [
             ...requested.targets.map((i) => targets[i]!),
             ...requested.values.map(numbered),
           ].map(placeOf),

@@ -209,14 +209,14 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
     if (passes) record?.add(passes.to);
     return { part, passes };
   });
-  const rematerialized = rematerializedPart(making, forward, reads);
+  const recomputed = recomputedPart(making, forward, reads);
   const taken = [
     ...reads.flatMap(({ id, data }) => (data ? [id] : [])),
-    ...(rematerialized?.inputs ?? []),
+    ...(recomputed?.inputs ?? []),
   ];
   return {
     reads,
-    rematerialized,
+    recomputed,
     taken: new Set(taken.filter((id) => making.kept.has(id))),
     given,
     parts,
@@ -330,7 +330,7 @@ function withOwnLayouts(
 }
 
 /** Returns the values of forward that backward recomputes itself, by ops without a gradient. */
-function rematerializedPart(
+function recomputedPart(
   { kept, isRelaid, compile, restoring }: Making,
   before: Program,
   reads: readonly ReadValue[],

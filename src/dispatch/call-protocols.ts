@@ -25,7 +25,7 @@ export function runToReturn(
   let fragments: Fragments | undefined;
   try {
     for (;;) {
-      const outcome = dispatcher.dispatch(point, frames, owned);
+      const outcome = dispatcher.run(point, frames, owned);
       if (outcome.kind === 'return') return outcome.value;
       frames = outcome.frames;
       if (isFragment(outcome)) {
@@ -57,8 +57,8 @@ export async function runAsync(
       let outcome = isNative
         ? dispatcher.natively(frames, owned)
         : dispatcher.awaitsRuns
-          ? await dispatcher.dispatchAsync(point, frames, owned)
-          : dispatcher.dispatch(point, frames, owned);
+          ? await dispatcher.runAsync(point, frames, owned)
+          : dispatcher.run(point, frames, owned);
       if (outcome.kind !== 'return' && isFragment(outcome)) {
         isNative = dispatcher.isTooMany(fragments, point, outcome.frames);
         if (isNative) outcome = dispatcher.natively(outcome.frames, owned);
@@ -108,7 +108,7 @@ function advance(dispatcher: EntryDispatcher, frame: Frame, owned: OwnedTensors)
   try {
     let point = dispatcher.points.at(frames);
     for (;;) {
-      const outcome = dispatcher.dispatch(point, frames, owned);
+      const outcome = dispatcher.run(point, frames, owned);
       if (outcome.kind === 'return') {
         owned.disposeAll();
         return outcome.value;

@@ -47,7 +47,7 @@ interface NativeProgress {
   readonly frames: Frame[];
 }
 
-/** How dispatch ended: with the call's result, or at an instruction. */
+/** How a run ended: with the call's result, or at an instruction. */
 type Progress = { readonly kind: 'return'; readonly value: unknown } | Break | NativeProgress;
 
 /** For each point, how often one call has reached it with a small segment. */
@@ -61,7 +61,7 @@ export class EntryDispatcher {
   readonly points: ResumePoints;
   /** Set once traces have found no graph: the function then runs natively. */
   skipped = false;
-  /** Whether the backend is asynchronous, so that `dispatchAsync` replaces `dispatch`. */
+  /** Whether the backend is asynchronous, so that `runAsync` replaces `run`. */
   readonly awaitsRuns: boolean;
   readonly #name: string;
   readonly #stats: StatsCounter;
@@ -109,7 +109,7 @@ export class EntryDispatcher {
   }
 
   /** Runs from a resume point to the return, or to an instruction that isn't traced. */
-  dispatch(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Progress {
+  run(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Progress {
     const entry = this.#knownAt(point, frames) ?? this.#newAt(point, frames, owned);
     if (entry === 'passed') return { kind: 'moved', entry: undefined, frames };
     if (!entry || entry.runsEagerly || entry.part.tooSmall)
@@ -127,8 +127,8 @@ export class EntryDispatcher {
     return this.#ended(entry, outcome, before, frames, owned);
   }
 
-  /** Dispatches with an asynchronous backend, after the graphs of earlier calls. */
-  dispatchAsync(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Promise<Progress> {
+  /** Runs with an asynchronous backend, after the graphs of earlier calls. */
+  runAsync(point: ResumePoint, frames: Frame[], owned: OwnedTensors): Promise<Progress> {
     return runSerially(async () => {
       const entry = this.#knownAt(point, frames) ?? this.#newAt(point, frames, owned);
       if (entry === 'passed') return { kind: 'moved', entry: undefined, frames };

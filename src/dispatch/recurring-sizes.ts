@@ -4,17 +4,17 @@ import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 const compiledAtOnce = 256;
 
 /** Later sets of sizes are compiled at this visit. */
-const visitsRequired = 2;
+const visitsNeeded = 2;
 
 /** The visit at which a set of sizes whose program was evicted is compiled again. */
-const visitsRequiredAgain = 16;
+const visitsNeededAgain = 16;
 
 /** The most sets of sizes to remember. */
 const mostRemembered = 4096;
 
 interface Visits {
   count: number;
-  required: number;
+  needed: number;
 }
 
 /**
@@ -31,10 +31,10 @@ export class RecurringSizes<K extends string | number> {
       this.#compiled++;
       return true;
     }
-    const visits = this.#visits.get(key, () => ({ count: 0, required: visitsRequired }));
-    if (++visits.count < visits.required) return false;
+    const visits = this.#visits.get(key, () => ({ count: 0, needed: visitsNeeded }));
+    if (++visits.count < visits.needed) return false;
     visits.count = 0;
-    visits.required = visitsRequiredAgain;
+    visits.needed = visitsNeededAgain;
     return true;
   }
 }

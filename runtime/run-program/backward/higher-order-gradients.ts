@@ -121,8 +121,8 @@ class RecordedBackward {
 
   constructor(program: GradientProgram, bind: Bind) {
     this.program = program;
-    const { rematerialized, parts } = program;
-    if (rematerialized) this.#runnables.set(rematerialized, bind(rematerialized.planned));
+    const { recomputed, parts } = program;
+    if (recomputed) this.#runnables.set(recomputed, bind(recomputed.planned));
     for (const { part } of parts) if (part) this.#runnables.set(part, bind(part.planned));
   }
 
@@ -131,7 +131,7 @@ class RecordedBackward {
    * null where no gradient flows.
    */
   run(run: Run, gradients: readonly Tensor[], passInner: PassOutput | null): (Tensor | null)[] {
-    const { reads, rematerialized, given, parts, gradInputs } = this.program;
+    const { reads, recomputed, given, parts, gradInputs } = this.program;
     const known = new Map<ValueId, Tensor>();
     const owned: Tensor[] = [];
     const define = (id: ValueId, tensor: Tensor): void => {
@@ -139,7 +139,7 @@ class RecordedBackward {
       owned.push(tensor);
     };
     /**
-     * Returns a handle to a forward value from which others are rematerialized. Backward may also read it, at its place
+     * Returns a handle to a forward value from which others are recomputed. Backward may also read it, at its place
      * in the graph.
      */
     const handleFor = (id: ValueId): Tensor => {
@@ -155,7 +155,7 @@ class RecordedBackward {
       });
     };
     try {
-      if (rematerialized) noGrad(() => compute(rematerialized));
+      if (recomputed) noGrad(() => compute(recomputed));
       for (const { id, data, flows } of reads) {
         if (!known.has(id)) define(id, handleOf(run, id, data));
         if (flows && gradEnabled()) attach(known.get(id)!, run.placeOf(id));

@@ -71,7 +71,7 @@ function backwardInTrace(
         names: gradientNames([{ tensor }]),
         retainGraph: true,
         createGraph,
-        ...(requested && { requested }),
+        ...(requested && { inputs: requested }),
         sink: (place, sum) => {
           if ('leaf' in place) leaves.push([place.leaf, sum]);
           else sum.dispose();
