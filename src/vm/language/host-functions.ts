@@ -17,11 +17,6 @@ const loose: readonly unknown[] = [
   ...[Uint32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array],
 ];
 
-const numberCalls: readonly unknown[] = [Math.random, Date.now, performance.now];
-
-/** Whether the value is a function that returns another number at each call. */
-export const isNumberCall = (value: unknown): boolean => numberCalls.includes(value);
-
 let known: ReadonlySet<unknown> | undefined;
 
 /** Whether the value is a built-in function that calls no other function unless it is given one. */
