@@ -103,7 +103,14 @@ export class HostStretches {
       this.#machines.noteStep(code, pc);
       if (isOfOwn) {
         step(frame);
-        if (creating.has(instruction.op)) owned.addContainer(frame.registers[writes(instruction)!]);
+        const { registers } = frame;
+        if (creating.has(instruction.op)) owned.addContainer(registers[writes(instruction)!]);
+        const put = putBy(instruction);
+        if (put)
+          owned.notePut(
+            registers[put.into],
+            put.values.map((reg) => registers[reg]),
+          );
       } else {
         const before = events.kernels;
         try {
@@ -123,6 +130,10 @@ export class HostStretches {
   #runPart(frames: Frame[], owned: OwnedTensors): boolean {
     const frame = frames[frames.length - 1]!;
     const { pc } = frame;
+    const instruction = frame.closure.code.instructions[pc]!;
+    // A machine stops before such a call.
+    if (instruction.op === 'call' && isNumberCall(frame.registers[instruction.callee]))
+      return false;
     const machine = this.#machines.find(frame, owned);
     if (!machine) return false;
     const before = events.kernels;
@@ -177,6 +188,24 @@ function isPlain({ registers }: Frame, instruction: Instruction, owned: OwnedTen
       );
     default:
       return false;
+  }
+}
+
+/** The container into which the instruction puts values, and these. */
+function putBy(instruction: Instruction): { into: Reg; values: readonly Reg[] } | undefined {
+  switch (instruction.op) {
+    case 'newArray':
+      return { into: instruction.dst, values: instruction.elements };
+    case 'closure':
+      return { into: instruction.dst, values: instruction.cells };
+    case 'storeCell':
+      return { into: instruction.cell, values: [instruction.src] };
+    case 'defineProp':
+      return { into: instruction.object, values: [instruction.src] };
+    case 'arrayPush':
+      return { into: instruction.array, values: [instruction.src] };
+    default:
+      return undefined;
   }
 }
 

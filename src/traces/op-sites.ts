@@ -11,8 +11,12 @@ interface Positioned {
 export class OpSites {
   readonly #seen = new WeakMap<Code, Set<Pc>>();
   readonly #withOps = new WeakMap<Code, Set<Pc>>();
-  /** How many instructions ops were met in. */
-  count = 0;
+  #count = 0;
+
+  /** The number of instructions in which an op was met. */
+  get count(): number {
+    return this.#count;
+  }
 
   noteCall(code: Code, pc: Pc): void {
     add(this.#seen, code, pc);
@@ -22,7 +26,7 @@ export class OpSites {
   noteOp(frames: readonly Positioned[]): void {
     const top = frames.length - 1;
     frames.forEach(({ closure: { code }, pc }, i) => {
-      if (add(this.#withOps, code, i === top ? pc : ((pc - 1) as Pc))) this.count++;
+      if (add(this.#withOps, code, i === top ? pc : ((pc - 1) as Pc))) this.#count++;
     });
   }
 

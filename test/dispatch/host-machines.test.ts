@@ -3,13 +3,14 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HostMachines } from '../../src/dispatch/native-parts/host-machines.ts';
 import { OwnedTensors } from '../../src/dispatch/ownership/owned-tensors.ts';
-import { tensor, toStatic } from '../../src/index.ts';
+import { noGrad, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 import { OpSites } from '../../src/traces/op-sites.ts';
 import type { Frame, Scope } from '../../src/vm/bytecode/frame.ts';
 import { activate } from '../../src/vm/frames/activation.ts';
 import type { Machine } from '../../src/vm/frames/machine.ts';
 import { stopped } from '../../src/vm/frames/stopped.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
+import { allocated } from '../ops/eager.ts';
 import { expectSameAsEager } from '../trace/same-as-eager.ts';
 
 const scope: Scope = {
@@ -161,5 +162,103 @@ describe('captured functions with much code between graphs', () => {
       [30, 1],
     ];
     expectSameAsEager(() => ({ fn: run, args: (call) => limits[call]! }), { calls: limits.length });
+  });
+
+  it('also when a call that recurs gets a function that returns another number each time', () => {
+    const captured = toStatic((x: Tensor, fn: (value: number) => number) =>
+      fn(x.matmul(w).exp().sum().itemSync()),
+    );
+    const x = tensor([[0.5, 0.25, 1]]);
+    const { floor, ceil, round, trunc, abs, sin, cos, tan, exp, log, log2, log10, sqrt } = Math;
+    const { cbrt, sign, fround, atan, sinh, cosh, tanh, asinh, expm1, log1p, clz32 } = Math;
+    const fns = [floor, ceil, round, trunc, abs, sin, cos, tan, exp, log, log2, log10, sqrt, cbrt];
+    for (const fn of [...fns, sign, fround, atan, sinh, cosh, tanh, asinh, expm1, log1p, clz32]) {
+      expect(captured(x, fn)).toBe(fn(x.matmul(w).exp().sum().itemSync()));
+    }
+    expect(captured(x, Math.random)).toBeLessThan(1);
+  });
+
+  it('also when its arrows use `this`, which holds a tensor of the call', () => {
+    class Sums {
+      readonly start: Tensor;
+      constructor(start: Tensor) {
+        this.start = start;
+      }
+      later(y: Tensor, count: number): ((z: Tensor) => Tensor)[] {
+        const first = y.itemSync();
+        let total = 0;
+        const list: ((z: Tensor) => Tensor)[] = [];
+        for (let i = 0; i < count; i++) {
+          total += Math.floor(first * i) % 7;
+          list[i] = (z) => this.start.add(z).add(total);
+        }
+        return list;
+      }
+    }
+    const step = (x: Tensor, count: number) => {
+      const start = x.matmul(w).tanh().matmul(w).exp();
+      const list = new Sums(start).later(x.matmul(w).exp().sum().mul(3.7), count);
+      const y = x.matmul(w).exp();
+      return list[1]!(y.mul(y.sum().itemSync()));
+    };
+    const captured = toStatic(step);
+    for (let call = 0; call < 40; call++) {
+      const x = tensor([[0.01 * call, 0.3 - 0.004 * call, 0.5]]);
+      const count = 3 + ((call * 7) % 40);
+      expect(captured(x, count).tolist()).toEqual(step(x, count).tolist());
+    }
+  });
+});
+
+describe('what code between graphs puts into objects', () => {
+  const step = {
+    'an object in an object': (s: Tensor, i: number) => {
+      const cache = [s.mul(2), s.mul(3)];
+      const line = `${Math.round(s.sum().itemSync() * 1000)} of ${i}`;
+      const entry = { cache, line };
+      return [
+        Object.keys(entry).length + line.length,
+        entry.cache[0]!.add(entry.cache[1]!),
+      ] as const;
+    },
+    'a tensor that an object of the call holds as well': (
+      s: Tensor,
+      i: number,
+      keep: { last: Tensor },
+    ) => {
+      keep.last = s;
+      const pair = [s, i];
+      const line = `${Math.round(s.sum().itemSync() * 1000)} of ${i}`;
+      return [Object.keys(pair).length + line.length, keep.last.mul(2)] as const;
+    },
+  };
+  const w = tensor([
+    [0.5, -0.25],
+    [0.3, 0.9],
+  ]);
+
+  it.each(Object.entries(step))('%s: its memory is freed in the call', (_name, body) => {
+    const run = (x: Tensor, count: number) =>
+      noGrad(() => {
+        const keep = { last: x.mul(2) };
+        let [total, s] = [0, x];
+        for (let i = 0; i < count; i++) {
+          const [length, next] = body(s.matmul(w).tanh().exp().matmul(w), i, keep);
+          total += length;
+          s = next.mul(0.1).tanh();
+        }
+        return [total, s] as const;
+      });
+    const captured = toStatic(run);
+    for (let call = 0; call < 4; call++) {
+      using x = tensor([[0.1 * call, 0.3]]);
+      const before = allocated();
+      const [total, s] = captured(x, 40);
+      expect(allocated() - before).toBe(64);
+      const [expected, last] = tidy(() => run(x, 40));
+      expect([total, s.tolist()]).toEqual([expected, last.tolist()]);
+      s.dispose();
+      last.dispose();
+    }
   });
 });

@@ -22,15 +22,17 @@ interface Part {
   readonly machine: Machine;
   /** Registers of the frame that the part reads. */
   readonly read: readonly Reg[];
-  /** Whether it reads what the frame was entered with. */
+  /** Whether it reads the arguments or outer cells. */
   readonly readsFrame: boolean;
+  /** Whether it reads `this` or the home object, which every arrow captures. */
+  readonly readsThis: boolean;
   readonly stops: ReadonlySet<Pc>;
   /** How often it has stopped before instructions that were not known when it was compiled. */
   stale: number;
 }
 
 interface OfCode {
-  /** Instructions that have run one by one, without tensors. */
+  /** Instructions that have run one by one; `find` sees to it that a part of them reads no tensor. */
   readonly known: Set<Pc>;
   readonly visits: Map<Pc, number>;
   readonly parts: Map<Pc, Part>;
@@ -56,7 +58,7 @@ export class HostMachines {
     this.#of(code).known.add(pc);
   }
 
-  /** Called where such instructions have run a tensor op: the code is executed one by one from now on. */
+  /** Called where such instructions have run a tensor op: its instructions are executed one by one from now on. */
   forget(code: Code): void {
     const known = this.#of(code);
     known.parts.clear();
@@ -72,7 +74,8 @@ export class HostMachines {
     const part = this.#partAt(closure.code, pc);
     if (!part) return undefined;
     const seen = part.read.map((reg) => registers[reg]);
-    if (part.readsFrame) seen.push(thisValue, ...args, ...closure.cells);
+    if (part.readsFrame) seen.push(...args, ...closure.cells);
+    if (part.readsThis) seen.push(thisValue, closure.homeObject);
     if (seen.some((value) => isTensor(value) || owned.mayHoldTensor(value))) return undefined;
     for (const value of seen) owned.escape(value);
     return part.machine;
@@ -127,11 +130,16 @@ function partOf(code: Code, entry: Pc, known: ReadonlySet<Pc>): Part | undefined
   const all = new Set(instructions.flatMap((each) => [...reads(each)]));
   const read = [...liveBefore(code)[entry]!].filter((reg) => all.has(reg));
   const readsFrame = instructions.some(({ op }) => ofFrame.has(op));
-  return { machine, read, readsFrame, stops, stale: 0 };
+  const readsThis = instructions.some(({ op }) => ofThis.has(op));
+  return { machine, read, readsFrame, readsThis, stops, stale: 0 };
 }
 
 const ofFrame: ReadonlySet<Opcode> = new Set<Opcode>([
-  ...(['arg', 'this', 'restArgs', 'arguments', 'parameterCell', 'outerCell'] as const),
+  ...(['arg', 'restArgs', 'arguments', 'parameterCell', 'outerCell'] as const),
+]);
+
+const ofThis: ReadonlySet<Opcode> = new Set<Opcode>([
+  ...(['this', 'closure', 'class', 'getSuper', 'getSuperElem', 'intrinsic'] as const),
 ]);
 
 const isTensor = (value: unknown): boolean =>

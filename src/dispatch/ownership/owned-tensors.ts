@@ -62,6 +62,11 @@ export class OwnedTensors {
     this.#containers.add(value as object);
   }
 
+  /** Called when code between graphs has put values into a container of the call. */
+  notePut(container: unknown, values: readonly unknown[]): void {
+    if (values.some((value) => this.mayHoldTensor(value))) this.#noteHolding(container as object);
+  }
+
   /** Whether the value is a container with tensors. Containers that code between graphs puts into it don't count. */
   mayHoldTensor(value: unknown): boolean {
     if (!this.#contained?.size || !this.#holding) return false;
@@ -187,16 +192,16 @@ export class OwnedTensors {
   #register({ containers, stored, captured }: CreatedObjects): void {
     if (containers.length > 0) this.#containers ??= new Set();
     for (const container of containers) this.#containers!.add(container);
+    if (this.#stored) {
+      for (const output of stored) if (this.#stored.has(output)) this.add(output);
+      for (const value of this.#stored) this.#contain(value);
+    }
     for (const container of containers) {
       for (const item of itemsOf(container)) {
         this.#contain(item);
         if (this.#contained?.has(item as Tensor) || this.isContainer(item))
           this.#noteHolding(container);
       }
-    }
-    if (this.#stored) {
-      for (const output of stored) if (this.#stored.has(output)) this.add(output);
-      for (const value of this.#stored) this.#contain(value);
     }
     const escaped = [...captured, ...(this.#escaped ?? [])];
     this.#stored = undefined;

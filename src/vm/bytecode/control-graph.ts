@@ -73,7 +73,7 @@ export function controlGraph(
   if (!dispatches || entries.length === 1) return finish(plain, entries, new Map());
   const loops = naturalLoops(plain, entries[0]!);
   if (!loops) return finish(plain, entries, new Map());
-  const drafts = draftsOf(code, entries, false);
+  const drafts = draftsOf(code, entries, false, stops);
   const dispatchers = addDispatchers(drafts, entries, loops, (start, next, routes) => ({
     ...draft(start, start, next, undefined),
     routes,
