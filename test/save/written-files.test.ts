@@ -31,10 +31,21 @@ it.skipIf(process.platform === 'win32')('pipes, links and permissions remain', a
   ]);
   expect([...read]).toEqual([1]);
   expect(fs.statSync(at('pipe')).isFIFO()).toBe(true);
-  fs.writeFileSync(at('target'), '', { mode: 0o600 });
-  fs.symlinkSync('target', at('link'));
-  await writeBytes(at('link'), Uint8Array.of(2));
-  expect(fs.lstatSync(at('link')).isSymbolicLink()).toBe(true);
-  expect([...fs.readFileSync(at('target'))]).toEqual([2]);
-  expect(fs.statSync(at('target')).mode & 0o777).toBe(0o600);
+  for (const [name, mode] of [
+    ['narrow', 0o600],
+    ['wide', 0o666],
+    ['new', null],
+  ] as const) {
+    if (mode !== null) {
+      fs.writeFileSync(at(name), '');
+      fs.chmodSync(at(name), mode);
+    }
+    fs.symlinkSync(name, at(`${name}-link`));
+    await writeBytes(at(`${name}-link`), Uint8Array.of(2));
+    expect(fs.lstatSync(at(`${name}-link`)).isSymbolicLink()).toBe(true);
+    expect([...fs.readFileSync(at(name))]).toEqual([2]);
+    if (mode !== null) expect(fs.statSync(at(name)).mode & 0o777).toBe(mode);
+  }
+  // Names may have 255 bytes.
+  await writeBytes(at('n'.repeat(230)), Uint8Array.of(3));
 });

@@ -29,23 +29,26 @@ export async function readBytes(path: string | URL): Promise<Uint8Array> {
 }
 
 /**
- * Writes atomically: a reader never sees half a file, also if several save to it. A link remains one, to the new file. Throws
- * DataError if the file can't be written.
+ * Writes atomically: a reader never sees half a file, even while several writers save to it. Symbolic links are
+ * followed, and the file's permissions are kept. Throws DataError if the file can't be written.
  */
 export async function writeBytes(
   path: string | URL,
   bytes: Uint8Array | AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  const { realpath, rename, rm, stat, writeFile } = files('save');
+  const { chmod, lstat, realpath, rename, rm, stat, writeFile } = files('save');
   let unfinished: string | URL | undefined;
   try {
     const before = await stat(path).catch(() => null);
-    // Renaming would put a file in the place of a pipe or device.
-    if (before && !before.isFile()) return await writeFile(path, bytes);
+    // Renaming would put a file in the place of a pipe, a device, or a link whose target doesn't exist yet.
+    const isOther = before ? !before.isFile() : (await lstat(path).catch(() => null)) !== null;
+    if (isOther) return await writeFile(path, bytes);
     const target = before ? await realpath(path) : path;
-    const suffix = `.${crypto.randomUUID()}.unfinished`;
+    const suffix = `.${crypto.randomUUID().slice(0, 8)}.unfinished`;
     unfinished = target instanceof URL ? new URL(target.href + suffix) : target + suffix;
     await writeFile(unfinished, bytes, { mode: before?.mode });
+    // The mode of a new file is limited by the process's umask.
+    if (before) await chmod(unfinished, before.mode & 0o7777);
     await rename(unfinished, target);
   } catch (cause) {
     if (unfinished) await rm(unfinished, { force: true }).catch(() => {});
