@@ -1,3 +1,4 @@
+import { cast } from '../ops/core/cast.ts';
 import { add_, mul_ } from '../ops/in-place/in-place.ts';
 import { clampMin, div, mul, neg, rsqrt, sqrt, square } from '../ops/pointwise/pointwise.ts';
 import { mean } from '../ops/reduce/reduce.ts';
@@ -126,7 +127,11 @@ export class Adafactor extends Optimizer<AdafactorGroup, Shares> {
   }
 }
 
-const rootMeanSquare = (x: Tensor): Tensor => sqrt(mean(square(x)));
+/** Squares of half-precision elements would overflow from 256 on. */
+const rootMeanSquare = (x: Tensor): Tensor =>
+  x.dtype === 'float16' || x.dtype === 'bfloat16'
+    ? cast(sqrt(mean(square(cast(x, 'float32')))), x.dtype)
+    : sqrt(mean(square(x)));
 
 function blend(average: Tensor, latest: Tensor, share: number): void {
   mul_(average, 1 - share);

@@ -1,7 +1,7 @@
 /** Variants of Adam, by PyTorch's formulas. */
 
 import { add_, addcdiv_, copy_, mul_ } from '../ops/in-place/in-place.ts';
-import { abs, add, maximum, mul, sqrt } from '../ops/pointwise/pointwise.ts';
+import { abs, add, clampMax, maximum, mul, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, flag } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -188,8 +188,9 @@ function momentumAt({ betas, momentumDecay }: NAdamGroup, step: number): number 
 
 interface Rectified {
   readonly rate: number;
-  /** 1 once the variance of the rate can be estimated, 0 before: then averages are not divided. */
-  readonly adapts: number;
+  readonly eps: number;
+  /** The largest root of an average square that divides: ∞ once the variance of the rate can be estimated, 0 before. */
+  readonly largest: number;
 }
 
 /** Rectified Adam (Liu et al.): adapts rates only once their variance can be estimated. lr 0.001 by default. */
@@ -220,19 +221,22 @@ export class RAdam extends Optimizer<AdamGroup, Rectified> {
     const [known, end] = [Math.max(length, 5), Math.max(most, 5)];
     const rectified = ((known - 4) * (known - 2) * end) / ((end - 4) * (end - 2) * known);
     const scale = Math.sqrt(rectified) * Math.sqrt(correction);
-    return { rate: rate * (adapts * scale + 1 - adapts), adapts };
+    return {
+      rate: rate * (adapts * scale + (1 - adapts)),
+      eps: adapts * group.eps + (1 - adapts),
+      largest: adapts / (1 - adapts),
+    };
   }
 
   protected override update(
     { target, grad, group, index }: Update<AdamGroup>,
-    { rate, adapts }: Rectified,
+    { rate, eps, largest }: Rectified,
   ): void {
     const slope = decayed(grad, target, group);
     const [average, square] = [this.averages[index]!, this.squares[index]!];
     follow(average, square, slope, group.betas);
-    const denominator = sqrt(square);
-    mul_(denominator, adapts);
-    add_(denominator, adapts * group.eps + 1 - adapts);
+    const denominator = clampMax(sqrt(square), largest);
+    add_(denominator, eps);
     addcdiv_(target, average, denominator, rate);
   }
 }

@@ -85,3 +85,13 @@ it.each([{ beta2Decay: 0.1 }, { d: 0.5 }, { eps: [-1, 0] }, { eps: [null, -1] }]
     expect(() => new optim.Adafactor(parameters, options)).toThrow(/optimizer: /);
   },
 );
+
+it('keeps half-precision weights whose squares overflow', () => {
+  tidy(() => {
+    const w = tensor([300, 1, 2, 3], { dtype: 'float16' }).requiresGrad_();
+    w.sum().backward();
+    new optim.Adafactor([w], { lr: 0.01 }).step();
+    expect([...w.dataSync()].map(Number.isFinite)).toEqual([true, true, true, true]);
+    expect(w.select(0, 0).itemSync()).toBeCloseTo(298.75, 0);
+  });
+});
