@@ -154,11 +154,16 @@ describe('ranges', () => {
       // A rounding error must not truncate an integer to the one before, at the end or elsewhere.
       for (const steps of [3, 7, 50, 99, 1000]) {
         for (const end of [4, -4, 999, -1023]) {
-          const whole = list(linspace(0, end, steps, { dtype: 'int32' }));
-          const exact = whole.map((_, i) => Math.trunc((i * end) / (steps - 1)) + 0);
-          expect(whole).toEqual(exact);
+          for (const start of [0, 3, -3, 12, -12, 500, -500]) {
+            const whole = list(linspace(start, end, steps, { dtype: 'int32' }));
+            const exact = whole.map((_, i) => {
+              return Math.trunc((start * (steps - 1) + i * (end - start)) / (steps - 1)) + 0;
+            });
+            expect(whole).toEqual(exact);
+          }
         }
       }
+      expect(list(linspace(0, 1, 3, { dtype: 'bool' }))).toEqual([0, 1, 1]);
       expect(onesLike(int(1, 2)).dtype).toBe('int32');
       const [rows, columns] = meshgrid([int(1, 2), int(3, 4, 5)]);
       expect(list(rows!)).toEqual([1, 1, 1, 2, 2, 2]);

@@ -18,7 +18,9 @@ import {
   isAtMost,
   isInteger,
   minus,
+  negated,
   plus,
+  product,
   quotient,
 } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
@@ -26,6 +28,7 @@ import { defineOp } from '../record/define-op.ts';
 import { shapeOf } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { full } from './create.ts';
+import { cat } from './joining.ts';
 import { placed } from './place.ts';
 
 export const arangeOp = defineOp({
@@ -119,20 +122,29 @@ export function linspace(
     });
   }
   const step = steps > 1 ? quotient(minus(end, start), steps - 1) : 0;
-  return created({ op: 'linspace', options, dtype: 'float32' }, (dtype) =>
-    range(steps, nudged(start, end, steps, dtype), step, dtype),
-  );
+  return created({ op: 'linspace', options, dtype: 'float32' }, (dtype) => {
+    const isWhole = !dtypes[dtype].floating && dtype !== 'bool';
+    const isNudged = isWhole && steps > 1 && isInteger(start) && isInteger(end);
+    return isNudged ? wholeRange(start, end, steps, dtype) : range(steps, start, step, dtype);
+  });
 }
 
 /**
- * Returns the start of numbers between integers, which are truncated when stored as integers: half of their least
- * distance from the next integer keeps rounding errors from truncating an integer to the one before. Bounds of two signs
- * are left as they are.
+ * Returns numbers between integers, truncated to integers: half of their least distance from the next integer, added
+ * away from 0, keeps rounding errors from truncating an integer to the one before. Between bounds of two signs, each
+ * side of 0 is a range of its own.
  */
-function nudged(start: number, end: number, steps: number, dtype: DType): number {
-  if (dtypes[dtype].floating || steps < 2 || !isInteger(start) || !isInteger(end)) return start;
-  if (isAtMost(0, start) && isAtMost(0, end)) return plus(start, 0.5 / (steps - 1));
-  return isAtMost(start, 0) && isAtMost(end, 0) ? minus(start, 0.5 / (steps - 1)) : start;
+function wholeRange(start: number, end: number, steps: number, dtype: DType): Tensor {
+  const [step, nudge] = [quotient(minus(end, start), steps - 1), 0.5 / (steps - 1)];
+  if (isAtMost(0, start) && isAtMost(0, end)) return range(steps, plus(start, nudge), step, dtype);
+  if (isAtMost(start, 0) && isAtMost(end, 0)) return range(steps, minus(start, nudge), step, dtype);
+  const outwards = isAtMost(start, end) ? nudge : -nudge;
+  const before = Math.floor(quotient(negated(start), step)) + 1;
+  const after = steps - before;
+  const next = minus(plus(end, outwards), product(step, after - 1));
+  return tidy(() =>
+    cat([range(before, minus(start, outwards), step, dtype), range(after, next, step, dtype)]),
+  );
 }
 
 /** An n×m matrix with ones on the main diagonal, zeros elsewhere. */

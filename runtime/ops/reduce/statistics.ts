@@ -51,7 +51,7 @@ export function variance(
 ): Tensor {
   expectTensors('variance', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
-    return variance(x, ...positional('var', dims, options, varianceNames));
+    return variance(x, ...positional('variance', dims, options, varianceNames));
   }
   if (anyHalf(x)) return roundedOnce([x], (own) => variance(own, dims, options));
   const { correction = 1, ...rest } = options;
@@ -62,7 +62,7 @@ export function variance(
     const count = x.numel() / Math.max(total.numel(), 1);
     return div(total, isBelow(correction, count) ? minus(count, correction) : 0);
   };
-  return tidy(() => naming('var', computed));
+  return tidy(() => naming('variance', computed));
 }
 
 /** The standard deviation. */

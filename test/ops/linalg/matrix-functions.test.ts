@@ -199,3 +199,12 @@ it('captured, with gradients, as eager', () => {
     expect(values(toStatic(run, { fullGraph: true }))).toEqual(values(run));
   });
 });
+
+it('exponentials beyond the largest number, and a pivot that is no number', () => {
+  tidy(() => {
+    const huge = [1e308, -1e308].map((value) => matrixExp(double([[value]])).itemSync());
+    expect(huge).toEqual([Infinity, 0]);
+    const [, , upper] = lu(double([[0], [7], [NaN], [0]]));
+    expect(upper.itemSync()).toBeNaN();
+  });
+});

@@ -6,8 +6,8 @@ import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts
 import { subtractRows } from './elimination.ts';
 
 /**
- * (x [.., m, n]) → [L below the diagonal and U on and above it, the original row of each row: int32 [.., m]], with partial
- * pivoting. A column of zeros has no pivot and is left as it is.
+ * (x [.., m, n]) → [L below the diagonal and U on and above it, the original row of each row: int32 [.., m]], with
+ * partial pivoting. A column of zeros has no pivot and is left as it is.
  */
 export const luFactors: KernelFactory = ([x], outputs) => {
   expectContiguous(x!, ...outputs);
@@ -34,8 +34,9 @@ function eliminate(lu: Float64Array, rows: Int32Array, m: number, n: number): vo
   for (let k = 0; k < Math.min(m, n); k++) {
     let best = k;
     for (let i = k + 1; i < m; i++) {
-      // A NaN becomes the pivot: it doesn't count as a missing one.
-      if (!(Math.abs(lu[i * n + k]!) <= Math.abs(lu[best * n + k]!))) best = i;
+      const [size, largest] = [Math.abs(lu[i * n + k]!), Math.abs(lu[best * n + k]!)];
+      // The first NaN becomes the pivot: the column isn't one of zeros.
+      if (size > largest || (Number.isNaN(size) && !Number.isNaN(largest))) best = i;
     }
     if (lu[best * n + k] === 0) continue;
     exchange(lu, rows, n, k, best);

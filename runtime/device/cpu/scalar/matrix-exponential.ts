@@ -39,7 +39,7 @@ export const matrixExp = ofMatrices((n) => {
     for (let i = 0; i < n * n; i++) scaled[i] = data[from[0]! + m * n * n + i]!;
     let squarings = 0;
     for (let norm = columnNorm(scaled, n); norm > 1 && norm < Infinity; norm /= 2) squarings++;
-    for (let i = 0; i < n * n; i++) scaled[i]! /= 2 ** squarings;
+    for (let i = 0; i < n * n; i++) scaled[i]! *= 0.5 ** squarings;
     result.fill(0);
     for (let i = 0; i < n; i++) result[i * n + i] = 1;
     // Horner's scheme: 1 + x (1 + x/2 (1 + x/3 (…)))
