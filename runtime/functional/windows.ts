@@ -1,6 +1,6 @@
 /** Windows of signals, by PyTorch's names: factors that fall to both ends. */
 
-import { ArgumentError } from '../errors/errors.ts';
+import { ArgumentError, DTypeError } from '../errors/errors.ts';
 import type { CreateOptions } from '../ops/core/creation-options.ts';
 import { ones } from '../ops/movement/create.ts';
 import { arange } from '../ops/movement/ranges.ts';
@@ -8,7 +8,7 @@ import { abs, add, cos, mul, rsub, sub } from '../ops/pointwise/pointwise.ts';
 import { expectFlag, expectNumber } from '../ops/record/positional.ts';
 import { expectArguments } from '../options/expect-options.ts';
 import { anObject } from '../options/option-kinds.ts';
-import type { DType } from '../spec/dtype.ts';
+import { type DType, dtypes } from '../spec/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { calledAs } from './called-as.ts';
 
@@ -29,6 +29,15 @@ function windowOf(
   expectNumber(name, 'length', length);
   expectFlag(name, 'periodic', periodic);
   expectArguments(name, { options }, { options: anObject });
+  const { dtype = 'float32' } = options;
+  if (!dtypes[dtype]?.floating) {
+    throw new DTypeError({
+      what: `${name}: not a floating-point dtype`,
+      given: String(dtype),
+      expected: 'float16, bfloat16, float32 or float64',
+      remedy: 'make the window in float32, and cast it',
+    });
+  }
   if (!Number.isInteger(length) || length < 0) {
     throw new ArgumentError({
       what: `${name}: not a length`,
@@ -38,11 +47,11 @@ function windowOf(
     });
   }
   return calledAs(name, () => {
-    const { dtype = 'float32', ...others } = options;
-    if (length === 1) return ones([1], { dtype, ...others });
+    const given = { ...options, dtype };
+    if (length === 1) return ones([1], given);
     // A periodic window is followed by its first element, which a symmetric one ends with.
     const last = periodic ? length : length - 1;
-    return factors(mul(arange(0, length, 1, { dtype, ...others }), 1 / last));
+    return factors(mul(arange(0, length, 1, given), 1 / last));
   });
 }
 

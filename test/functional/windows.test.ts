@@ -51,5 +51,6 @@ it.each(Object.entries(windows))('%s, periodic and symmetric, also captured', (n
     const captured = toStatic(() => window(7), { fullGraph: true });
     expect(values(captured())).toEqual(values(window(7)));
     expect(() => window(-1)).toThrow(`${name}Window: not a length`);
+    expect(() => hannWindow(1, true, { dtype: 'int32' })).toThrow('not a floating-point dtype');
   });
 });

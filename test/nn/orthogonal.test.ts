@@ -117,4 +117,14 @@ describe('nn.utils.orthogonal', () => {
       expect(() => orthogonal(layer, 'bias')).toThrow('orthogonal: not matrices');
     });
   });
+
+  it('makes an orthogonal weight of dependent columns, and takes no weight that is computed', () => {
+    tidy(() => {
+      const layer = new nn.Linear(4, 4);
+      noGrad(() => layer.weight.fill_(0));
+      orthogonal(layer);
+      expect(defect(layer.weight)).toBeLessThan(1e-5);
+      expect(() => orthogonal(layer)).toThrow('orthogonal: a weight that is computed already');
+    });
+  });
 });

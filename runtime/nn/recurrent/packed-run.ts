@@ -20,6 +20,24 @@ export function expectElements(owner: string, { data }: PackedSequence, inputSiz
   });
 }
 
+/** Throws ShapeError unless the states are those of all layers and directions, for the whole batch. */
+export function expectPackedState(
+  owner: string,
+  states: readonly Tensor[],
+  layers: number,
+  batch: number,
+): void {
+  const fits = ({ shape }: Tensor) =>
+    shape.length === 3 && shape[0] === layers && shape[1] === batch;
+  if (states.every(fits)) return;
+  throw new ShapeError({
+    what: `${owner}: a state of another size`,
+    given: states.map(formatSpec).join(', '),
+    expected: `[${layers}, ${batch}, features]: one for each layer and direction, and each sequence`,
+    remedy: 'pass what the last call returned, or null for zeros',
+  });
+}
+
 /** Returns states [layers, batch, …] with the batch in another order; in the same one if it is null. */
 export const reordered = (states: readonly Tensor[], order: readonly number[] | null): Tensor[] =>
   states.map((state) => (order ? indexSelect(state, 1, indicesOn(state, order)) : state));

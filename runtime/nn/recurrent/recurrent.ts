@@ -41,7 +41,7 @@ import {
   type RNNCellOptions,
   rnnCellKinds,
 } from './cells.ts';
-import { expectElements, reordered, runPacked } from './packed-run.ts';
+import { expectElements, expectPackedState, reordered, runPacked } from './packed-run.ts';
 
 export interface RecurrentOptions extends CellOptions {
   /** The number of stacked layers; 1 by default. */
@@ -150,7 +150,10 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     const { batchSizes, sortedIndices, unsortedIndices } = input;
     const { inputSize, stateSize } = this.cells[0]!;
     expectElements(this.constructor.name, input, inputSize);
-    if (states !== null) expectState(this.constructor.name, states, stateSize);
+    if (states !== null) {
+      expectState(this.constructor.name, states, stateSize);
+      expectPackedState(this.constructor.name, states, this.cells.length, batchSizes[0]!);
+    }
     const first = states && reordered(states, sortedIndices);
     const directions = this.bidirectional ? 2 : 1;
     let data = input.data;

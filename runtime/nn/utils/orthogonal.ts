@@ -1,9 +1,10 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
-import { ShapeError } from '../../errors/errors.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { tril } from '../../ops/arranging/triangles.ts';
 import { expand } from '../../ops/core/broadcast.ts';
+import { cast } from '../../ops/core/cast.ts';
 import { solve } from '../../ops/linalg/linear-systems.ts';
 import { matrixExp } from '../../ops/linalg/matrix-exponential.ts';
 import { qr } from '../../ops/linalg/orthogonal-factors.ts';
@@ -12,7 +13,7 @@ import { cat } from '../../ops/movement/joining.ts';
 import { contiguous, narrow, transpose, unsqueeze } from '../../ops/movement/movement.ts';
 import { eye } from '../../ops/movement/ranges.ts';
 import { diagonal } from '../../ops/movement/views.ts';
-import { add, mul, neg, sign, sub } from '../../ops/pointwise/pointwise.ts';
+import { add, lt, mul, neg, sub, where } from '../../ops/pointwise/pointwise.ts';
 import { matmul } from '../../ops/products/matmul.ts';
 import { randn } from '../../ops/random/drawn.ts';
 import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
@@ -21,7 +22,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { Module } from '../module/module.ts';
 import { buffer } from '../module/parameter.ts';
-import { registerParametrization } from './parametrize.ts';
+import { isParametrized, registerParametrization } from './parametrize.ts';
 
 const maps = ['matrixExp', 'cayley'] as const;
 
@@ -94,8 +95,9 @@ class BasedOrthogonal extends Orthogonal {
   rightInverse(value: Tensor): Tensor {
     const start = (x: Tensor): Tensor => {
       const [q, r] = qr(squared(x, (shape) => randn(shape, { dtype: x.dtype })));
-      // The signs of R make Q the columns of the weight if those are orthonormal.
-      this.base = buffer(contiguous(mul(q, unsqueeze(sign(diagonal(r, 0, -2, -1)), -2))));
+      // The signs of R make Q the columns of the weight if those are orthonormal; of dependent ones, some are 0.
+      const signs = cast(where(lt(diagonal(r, 0, -2, -1), 0), -1, 1), x.dtype);
+      this.base = buffer(contiguous(mul(q, unsqueeze(signs, -2))));
       return neg(expand(identity(x, ...(x.shape.slice(-2) as [number, number])), x.shape));
     };
     return noGrad(() => tidy(() => tall(value, start)));
@@ -120,6 +122,14 @@ export function orthogonal<M extends Module>(
       given: formatSpec(weight),
       expected: '[.., rows, columns]',
       remedy: 'pass the name of a weight with two dimensions or more',
+    });
+  }
+  if (weight && useTrivialization && isParametrized(module, name)) {
+    throw new ArgumentError({
+      what: 'orthogonal: a weight that is computed already',
+      given: `a parametrization of ${name}`,
+      expected: 'a weight without one, from which `base` is made',
+      remedy: 'register orthogonal() first, or pass useTrivialization: false',
     });
   }
   const made = useTrivialization

@@ -24,8 +24,9 @@ import { type PadSequenceOptions, padSequence } from './pad-sequence.ts';
 const sequenceKinds = { batchSizes: arrayOf(count(1)), sortedIndices: orNull(arrayOf(count(0))) };
 
 /**
- * A batch of sequences, the longest first, as `forwardPacked` of recurrent modules takes and returns it: a plain object, so that `tidy` and
- * captured functions keep its tensor. `packedSequence` makes one.
+ * A batch of sequences, the longest first, as `forwardPacked` of recurrent modules takes and returns it: a plain object,
+ * so that `tidy` and captured functions keep its tensor. `packedSequence` makes one. Hooks of a module run in `forward`
+ * alone.
  */
 export interface PackedSequence {
   /** [elements, …]: the first element of each sequence, then the second of each that has one, and so on. */
@@ -51,18 +52,23 @@ export function packedSequence(
   expectArguments('packedSequence', { batchSizes, sortedIndices }, sequenceKinds);
   const elements = batchSizes.reduce((sum, size) => sum + size, 0);
   const falls = batchSizes.every((size, i) => i === 0 || size <= batchSizes[i - 1]!);
-  const fits = sortedIndices === null || sortedIndices.length === batchSizes[0];
+  const fits = sortedIndices === null || isOrder(sortedIndices, batchSizes[0]!);
   if (elements === 0 || data.shape[0] !== elements || !falls || !fits) {
     throw new ArgumentError({
       what: 'packedSequence: not packed sequences',
       given: `${formatSpec(data)} for batches of ${batchSizes.join(', ')}`,
-      expected: 'as many elements as the batches have, and no batch larger than the one before',
+      expected:
+        'as many elements as the batches have, no batch larger than the one before, and each place once in sortedIndices',
       remedy: 'pack padded sequences: nn.utils.packPaddedSequence(x, lengths)',
     });
   }
   const unsortedIndices = sortedIndices && inverted(sortedIndices);
-  return { data, batchSizes, sortedIndices, unsortedIndices };
+  return { data, batchSizes: [...batchSizes], sortedIndices, unsortedIndices };
 }
+
+/** Whether the indices are the places of a batch in some order. */
+const isOrder = (indices: readonly number[], batch: number): boolean =>
+  indices.length === batch && new Set(indices).size === batch && Math.max(...indices) < batch;
 
 /** Returns the length of each sequence of the batch. */
 function lengthsOf({ batchSizes, unsortedIndices }: PackedSequence): readonly number[] {
@@ -113,8 +119,8 @@ const flattened = (x: Tensor): Tensor =>
   reshape(x, [x.shape[0]! * x.shape[1]!, ...x.shape.slice(2)]);
 
 /**
- * Packs padded sequences [length, batch, …]. A captured function is traced again for other lengths: recurrent modules also
- * take padded sequences with a tensor of `lengths`.
+ * Packs padded sequences [length, batch, …]. A captured function is traced again for other lengths: recurrent modules
+ * also take padded sequences with a tensor of `lengths`.
  */
 export function packPaddedSequence(
   input: Tensor,

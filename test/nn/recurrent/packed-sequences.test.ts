@@ -153,4 +153,30 @@ describe('packed sequences', () => {
     ];
     for (const [refused, said] of refusals) expect(refused).toThrow(said);
   });
+
+  it('refuse states of another size, and what is no order of a batch', () => {
+    tidy(() => {
+      using gru = new nn.GRU(3, 4);
+      const packed = packPaddedSequence(randn([4, 3, 3]), [4, 3, 1]);
+      for (const shape of [
+        [1, 5, 4],
+        [1, 2, 4],
+        [2, 3, 4],
+        [3, 4],
+      ]) {
+        expect(() => gru.forwardPacked(packed, randn(shape))).toThrow(
+          'GRU: a state of another size',
+        );
+      }
+      for (const order of [
+        [0, 0, 0],
+        [0, 7, 1],
+        [0, 1],
+      ]) {
+        expect(() => packedSequence(packed.data, packed.batchSizes, order)).toThrow(
+          'packedSequence: not packed sequences',
+        );
+      }
+    });
+  });
 });
