@@ -49,8 +49,10 @@ export function backward(
 ): void {
   const [own, given] = operandsOf(gradient, options);
   expectOptions('backward', given, backwardKinds);
-  const requested = requestedPlaces('backward', given.inputs);
+  const { inputs } = given;
+  const requested = inputs && placesOf('backward', inputs);
   const root = rootOf('backward', output, own);
+  retainGradients(inputs);
   runBackward([root], accumulating(given, requested));
 }
 
@@ -65,8 +67,10 @@ export async function backwardAsync(
 ): Promise<void> {
   const [own, given] = operandsOf(gradient, options);
   expectOptions('backwardAsync', given, backwardKinds);
-  const requested = requestedPlaces('backwardAsync', given.inputs);
+  const { inputs } = given;
+  const requested = inputs && placesOf('backwardAsync', inputs);
   const root = rootOf('backwardAsync', output, own);
+  retainGradients(inputs);
   await runBackwardAsync([root], accumulating(given, requested));
 }
 
@@ -90,15 +94,9 @@ function rootOf(use: string, output: Tensor, gradient: Tensor | null) {
   return { tensor: output, gradient: seedGradient(use, output, gradient) };
 }
 
-/** Returns the places of `inputs`, retaining gradients of results like `retainGrad`; undefined for all leaves. */
-function requestedPlaces(
-  use: string,
-  inputs: BackwardOptions['inputs'],
-): readonly Place[] | undefined {
-  if (inputs === undefined) return undefined;
-  const places = placesOf(use, inputs);
-  for (const input of listOf(inputs)) retainGrad(input);
-  return places;
+/** Retains the gradients of results among `inputs`, once nothing can be refused any more. */
+function retainGradients(inputs: BackwardOptions['inputs']): void {
+  if (inputs !== undefined) for (const input of listOf(inputs)) retainGrad(input);
 }
 
 const listOf = (inputs: Tensor | readonly Tensor[]): readonly Tensor[] =>

@@ -51,3 +51,12 @@ it('is checked like options in their place', () => {
   );
   expect(() => loss().backward({} as Tensor, {})).toThrow(/the initial gradient is not a tensor/);
 });
+
+it('that is refused changes nothing: gradients of results are not retained', () => {
+  const w = tensor([1, 2], { requiresGrad: true });
+  const h = w.mul(2);
+  const loss = h.square().sum();
+  expect(() => loss.backward(tensor([1, 2, 3]), { inputs: [h] })).toThrow();
+  loss.backward();
+  expect(h.grad).toBeNull();
+});
