@@ -94,7 +94,7 @@ function rootOf(use: string, output: Tensor, gradient: Tensor | null) {
   return { tensor: output, gradient: seedGradient(use, output, gradient) };
 }
 
-/** Retains the gradients of results among `inputs`, once nothing can be refused any more. */
+/** Retains the gradients of results among `inputs`, after all arguments have been checked. */
 function retainGradients(inputs: BackwardOptions['inputs']): void {
   if (inputs !== undefined) for (const input of listOf(inputs)) retainGrad(input);
 }

@@ -51,18 +51,18 @@ export function variance(
 ): Tensor {
   expectTensors('variance', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
-    return variance(x, ...positional('variance', dims, options, varianceNames));
+    return variance(x, ...positional('var', dims, options, varianceNames));
   }
   if (anyHalf(x)) return roundedOnce([x], (own) => variance(own, dims, options));
   const { correction = 1, ...rest } = options;
-  expectNumber('variance', 'correction', correction);
+  expectNumber('var', 'correction', correction);
   const computed = () => {
     const distance = sub(x, mean(x, dims, { keepDim: true }));
     const total = sum(mul(distance, distance), dims, rest);
     const count = x.numel() / Math.max(total.numel(), 1);
     return div(total, isBelow(correction, count) ? minus(count, correction) : 0);
   };
-  return tidy(() => naming('variance', computed));
+  return tidy(() => naming('var', computed));
 }
 
 /** The standard deviation. */
