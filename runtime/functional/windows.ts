@@ -1,4 +1,4 @@
-/** Windows of signals, by PyTorch's names: factors that fall to both ends. */
+/** Windows of signals, by PyTorch's names: weights that taper to both ends. */
 
 import { ArgumentError, DTypeError } from '../errors/errors.ts';
 import type { CreateOptions } from '../ops/core/creation-options.ts';
@@ -18,13 +18,13 @@ export interface WindowOptions {
   readonly device?: CreateOptions['device'];
 }
 
-/** Computes a window from the places of its elements, from 0 to 1. */
+/** Computes a window from the positions of its elements, from 0 to 1. */
 function windowOf(
   name: string,
   length: number,
   periodic: boolean,
   options: WindowOptions,
-  factors: (places: Tensor) => Tensor,
+  factors: (positions: Tensor) => Tensor,
 ): Tensor {
   expectNumber(name, 'length', length);
   expectFlag(name, 'periodic', periodic);
@@ -55,12 +55,12 @@ function windowOf(
   });
 }
 
-/** Adds cosines of 1, 2 … turns over the window. */
+/** Sums cosines with 1, 2 … periods over the window. */
 const cosines =
   (constant: number, ...shares: readonly number[]) =>
-  (places: Tensor): Tensor =>
+  (positions: Tensor): Tensor =>
     shares.reduce<Tensor | null>((sum, share, i) => {
-      const wave = mul(cos(mul(places, 2 * Math.PI * (i + 1))), share);
+      const wave = mul(cos(mul(positions, 2 * Math.PI * (i + 1))), share);
       return sum ? add(sum, wave) : add(wave, constant);
     }, null)!;
 
@@ -97,6 +97,6 @@ export function bartlettWindow(
   periodic = true,
   options: WindowOptions = {},
 ): Tensor {
-  const triangle = (places: Tensor) => rsub(abs(sub(mul(places, 2), 1)), 1);
+  const triangle = (positions: Tensor) => rsub(abs(sub(mul(positions, 2), 1)), 1);
   return windowOf('bartlettWindow', length, periodic, options, triangle);
 }

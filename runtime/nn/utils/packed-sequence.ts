@@ -251,4 +251,7 @@ export function expectPacked(owner: string, given: unknown): void {
 
 /** Whether a value is what `packedSequence` returns. */
 export const isPacked = (given: unknown): given is PackedSequence =>
-  !isTensor(given) && typeof given === 'object' && given !== null && 'batchSizes' in given;
+  typeof given === 'object' &&
+  given !== null &&
+  'batchSizes' in given &&
+  isTensor((given as PackedSequence).data);

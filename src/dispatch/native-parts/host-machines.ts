@@ -1,4 +1,4 @@
-/** Machines for the parts of codes that run natively between graphs again and again. */
+/** Machines for parts of the code that run natively between graphs again and again. */
 
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isProxy } from '../../guards/plain.ts';

@@ -67,7 +67,7 @@ export class OwnedTensors {
     if (values.some((value) => this.mayHoldTensor(value))) this.#noteHolding(container as object);
   }
 
-  /** Whether the value is a container with tensors. Containers that code between graphs puts into it don't count. */
+  /** Whether the value is a container of the call that leads to tensors, directly or through other containers. */
   mayHoldTensor(value: unknown): boolean {
     if (!this.#contained?.size || !this.#holding) return false;
     return this.isContainer(value) && this.#holding.has(value as object);

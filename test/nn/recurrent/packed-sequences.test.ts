@@ -168,6 +168,7 @@ describe('packed sequences', () => {
           'GRU: a state of another size',
         );
       }
+      expect(() => gru.forwardPacked({ batchSizes: [1] } as never)).toThrow('not packed sequences');
       for (const order of [
         [0, 0, 0],
         [0, 7, 1],
