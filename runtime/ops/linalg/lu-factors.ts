@@ -33,7 +33,7 @@ const inferFactors = ([x]: readonly TensorMeta[]) => {
   ];
 };
 
-/** Returns the four parts of a matrix, the first with k rows and columns. */
+/** Returns the leading k × k part of a matrix, and the parts to the right of it and below it. */
 function quarters(x: Tensor, k: number): [first: Tensor, right: Tensor, below: Tensor] {
   const [m, n] = x.shape.slice(-2) as [number, number];
   const top = narrow(x, -2, 0, k);
