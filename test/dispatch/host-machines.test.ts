@@ -1,6 +1,6 @@
 /** Code between graphs that recurs runs on machines, up to instructions that may have tensor ops. */
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { HostMachines } from '../../src/dispatch/native-parts/host-machines.ts';
 import { OwnedTensors } from '../../src/dispatch/ownership/owned-tensors.ts';
 import { noGrad, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
@@ -91,6 +91,16 @@ describe('a part', () => {
 });
 
 describe('captured functions with much code between graphs', () => {
+  let find: MockInstance<HostMachines['find']>;
+  beforeEach(() => {
+    find = vi.spyOn(HostMachines.prototype, 'find');
+  });
+  afterEach(() => {
+    // Parts did run on machines.
+    expect(find.mock.results.filter(({ value }) => value).length).toBeGreaterThan(1);
+    find.mockRestore();
+  });
+
   const w = tensor([
     [0.5, -1, 0.25],
     [1, 0.5, -0.5],
