@@ -8,7 +8,7 @@ import { partOfDay } from './share-of-day.ts';
 
 /**
  * Files in processes of their own: they change what belongs to a process (threads, devices, mocked modules, module
- * hooks, the inspector, the list of ops), or measure it (its heap, bytes of a device).
+ * hooks, the inspector, the list of ops), or measure it (its heap, its processor time, bytes of a device).
  */
 export const apart = [
   'test/architecture/files-met.test.ts',
@@ -70,6 +70,7 @@ export const apart = [
   'test/plan/targets.test.ts',
   'test/run-program/soak.test.ts',
   'test/save/damaged-attributes.test.ts',
+  'test/save/repeated-lists.test.ts',
   'test/training-steps/out-of-memory.test.ts',
   'test/user-kernels/on-gpu.test.ts',
 ];
