@@ -1,18 +1,17 @@
 import { enableGrad, gradEnabled, noGrad } from '../../runtime/autograd/grad-mode.ts';
-import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
-import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import type { Program, ProgramOp } from '../../runtime/program/program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
-import { type CallSite, SiteCall } from '../regions/site-call.ts';
+import { type PlannedSite, SiteCall } from '../regions/site-call.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { followRegions } from './control-flow/copies-in-regions.ts';
 import { replayRegions } from './control-flow/replay-regions.ts';
 import { finishedRegion } from './state/region-builder.ts';
+import type { DeferredNumber } from './state/tape.ts';
 import type { Tracer } from './state/tracer.ts';
 
 /** The later phases that process the programs of branches and loop bodies. */
@@ -24,17 +23,37 @@ export interface RegionPhases {
 /** Result shapes follow from the sizes of this trace; each new size is traced separately. */
 export function appendTraced(
   tracer: Tracer,
-  { normalize, differentiate }: RegionPhases,
-  site: CallSite,
-  sample: readonly GivenOperand[],
+  phases: RegionPhases,
+  planned: PlannedSite,
   inputs: readonly Tensor[],
-  results: readonly TensorMeta[],
+): Tensor[] {
+  return tracer.runOnce(() => appendPlanned(tracer.builder, phases, planned, inputs));
+}
+
+/** Result shapes follow from those of the operands, in each program of the trace. */
+export function appendResizable(
+  tracer: Tracer,
+  phases: RegionPhases,
+  planned: PlannedSite,
+  again: (inputs: readonly Tensor[], counts: readonly (number | null)[]) => PlannedSite,
+  inputs: readonly Tensor[],
+  counts: readonly (DeferredNumber | null)[],
+): Tensor[] {
+  return tracer.perform([inputs, counts], (given, builder, replay) => {
+    const [operands, numbers] = given as [readonly Tensor[], readonly (number | null)[]];
+    const plan = replay ? again(operands, numbers) : planned;
+    return appendPlanned(builder, phases, plan, operands);
+  });
+}
+
+function appendPlanned(
+  builder: ProgramBuilder,
+  { normalize, differentiate }: RegionPhases,
+  { site, sample, results }: PlannedSite,
+  inputs: readonly Tensor[],
 ): Tensor[] {
   const call = new SiteCall(site, sample, normalize);
-  const { builder } = tracer;
-  return tracer
-    .runOnce(() => appendCall(builder, call, inputs, results, differentiate))
-    .slice(0, -1);
+  return appendCall(builder, call, inputs, results, differentiate).slice(0, -1);
 }
 
 export function appendRegions(

@@ -6,7 +6,12 @@ import type { TraceResult } from '../traces/trace-result.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc } from '../vm/bytecode/instructions.ts';
-import { appendRegions, appendTraced, type RegionPhases } from './append-regions.ts';
+import {
+  appendRegions,
+  appendResizable,
+  appendTraced,
+  type RegionPhases,
+} from './append-regions.ts';
 import { RelativeStream } from './control-flow/numbers/random-stream.ts';
 import { LoopPlans, RestartTrace } from './control-flow/plans/loop-plans.ts';
 import { finishedTrace, refusedTrace, type Traced, type TraceEnd } from './finish-trace.ts';
@@ -128,6 +133,7 @@ function traceOnce(
       return appendRegions(tracer, regions, op, inputs, programs);
     },
     appendCall: (...given) => appendTraced(tracer, regions, ...given),
+    appendResizable: (...given) => appendResizable(tracer, regions, ...given),
   });
   tracer.onInstruction = options.onInstruction;
   let end: TraceEnd;

@@ -39,6 +39,15 @@ export interface CallSite {
   ) => readonly Tensor[];
 }
 
+/** A call site in a program of particular sizes. */
+export interface PlannedSite {
+  readonly site: CallSite;
+  /** Operands that a run might have and the call accepts. */
+  readonly sample: readonly GivenOperand[];
+  /** The results in the surrounding program. */
+  readonly results: readonly TensorMeta[];
+}
+
 /** Transforms a program before it is differentiated. */
 export type FinishProgram = (program: Program) => Program;
 

@@ -9,7 +9,7 @@ import {
   transpose,
   unsqueeze,
 } from '../../ops/movement/movement.ts';
-import { zerosLike } from '../../ops/movement/ranges.ts';
+import { arange, zerosLike } from '../../ops/movement/ranges.ts';
 import { gt, where } from '../../ops/pointwise/pointwise.ts';
 import { linear } from '../../ops/products/matmul.ts';
 import { dropout } from '../../ops/random/dropout.ts';
@@ -120,7 +120,9 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     const directions = this.bidirectional ? 2 : 1;
     let sequence = this.batchFirst ? transpose(input, 0, 1) : input;
     const last: CellState[] = [];
-    const masks = lengths && stepMasks(lengths, sequence.shape[0]!);
+    // A size of the argument: as that of a result, a captured loop over it would be unrolled.
+    const steps = input.shape[this.batchFirst ? 1 : 0]!;
+    const masks = lengths && stepMasks(lengths, steps);
     for (let layer = 0; layer < this.numLayers; layer++) {
       if (layer > 0 && this.training && this.dropout > 0) {
         sequence = dropout(sequence, this.dropout);
@@ -129,7 +131,14 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
       for (let direction = 0; direction < directions; direction++) {
         const index = layer * directions + direction;
         const first = states && firstOf(states, index);
-        const { outputs, state } = this.runCell(index, sequence, first, masks, direction === 1);
+        const { outputs, state } = this.runCell(
+          index,
+          sequence,
+          steps,
+          first,
+          masks,
+          direction === 1,
+        );
         parts.push(outputs);
         last.push(state);
       }
@@ -191,20 +200,20 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
   protected runCell(
     index: number,
     sequence: Tensor,
+    steps: number,
     first: CellState | null,
-    masks: readonly Tensor[] | null,
+    masks: Tensor | null,
     backwards: boolean,
   ) {
     const cell = this.cells[index]!;
     // Projects all steps together: one large product instead of many.
     const projected = cell.project(sequence);
-    const [steps] = sequence.shape as [number];
     let state = first ?? cell.zeroState(select(projected, 0, 0));
     const outputs: Tensor[] = [];
     for (let i = 0; i < steps; i++) {
       const at = backwards ? steps - 1 - i : i;
       const next = cell.step(select(projected, 0, at), state);
-      const mask = masks?.[at];
+      const mask = masks && select(masks, 0, at);
       outputs.push(mask ? where(mask, next[0], 0) : next[0]);
       state = mask ? stepped(mask, next, state) : next;
     }
@@ -239,12 +248,11 @@ function reversed(list: readonly Tensor[]): Tensor[] {
   return list.map((_, i) => list[list.length - 1 - i]!);
 }
 
-/** Returns for each step which sequences include it: bool [batch, 1]. */
-function stepMasks(lengths: Tensor, steps: number): Tensor[] {
-  const column = unsqueeze(lengths, -1);
-  const masks: Tensor[] = [];
-  for (let step = 0; step < steps; step++) masks.push(gt(column, step));
-  return masks;
+/** Returns for each step which sequences include it: bool [steps, batch, 1]. */
+function stepMasks(lengths: Tensor, steps: number): Tensor {
+  const { device } = lengths;
+  const positions = arange(steps, { dtype: 'int32', device });
+  return gt(reshape(lengths, [1, -1, 1]), reshape(positions, [steps, 1, 1]));
 }
 
 /** Selects the next state where the mask is true, the previous state elsewhere. */

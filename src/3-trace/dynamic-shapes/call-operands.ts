@@ -1,6 +1,7 @@
 import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { GivenOperand, OperandForm } from '../../../runtime/program/dynamic-call.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { DeferredNumber } from '../state/tape.ts';
 import { sampleRuns } from '../variables/sample-numbers.ts';
 import { OperandPlace } from './traced-call.ts';
 
@@ -11,8 +12,11 @@ export class CallOperands {
   /** The value of each operand in each sample run; undefined if the run doesn't get that far. */
   readonly given: (readonly (GivenOperand | undefined)[])[] = [];
 
+  /** For each operand, the number of its elements if it is a list of which the sizes determine it; else null. */
+  readonly counts: (DeferredNumber | null)[] = [];
+
   get metas(): TensorMeta[] {
-    return this.tensors.map(({ dtype, shape, device }) => contiguousMeta({ dtype, shape }, device));
+    return metasOf(this.tensors);
   }
 
   add(
@@ -20,9 +24,11 @@ export class CallOperands {
     tensor: Tensor,
     given: readonly (GivenOperand | undefined)[],
     isBoolean = false,
+    count: DeferredNumber | null = null,
   ): OperandPlace {
     this.tensors.push(tensor);
     this.given.push(given);
+    this.counts.push(count);
     return new OperandPlace(this.forms.push(form) - 1, isBoolean);
   }
 
@@ -34,4 +40,8 @@ export class CallOperands {
       sampleRuns.map(() => null),
     );
   }
+}
+
+export function metasOf(tensors: readonly Tensor[]): TensorMeta[] {
+  return tensors.map(({ dtype, shape, device }) => contiguousMeta({ dtype, shape }, device));
 }

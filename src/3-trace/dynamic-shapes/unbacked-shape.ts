@@ -4,6 +4,7 @@ import { contiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import { contiguous } from '../../../runtime/ops/movement/movement.ts';
 import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { CallSite } from '../../regions/site-call.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { sampleRuns } from '../variables/sample-numbers.ts';
 import type { TensorVariable, UnbackedTensor, Variable } from '../variables/variable.ts';
@@ -66,18 +67,15 @@ export function unbackedShape(
     ? variable.shapes.map((shape) => shape ?? undefined)
     : sampleRuns.map(() => null);
   const sample = given.find((each) => each !== undefined) ?? null;
-  const [opened] = t.execution.appendCall(
-    {
-      ...opening,
-      samples: [given],
-      dynamic: [true],
-      list: false,
-      perform: performing(call, [{ dtype, sizes }]),
-    },
-    [sample],
-    [tensor],
-    [contiguousMeta(dynamicSpec(dtype, sizes), device)],
-  );
+  const site: CallSite = {
+    ...opening,
+    samples: [given],
+    dynamic: [true],
+    list: false,
+    perform: performing(call, [{ dtype, sizes }]),
+  };
+  const results = [contiguousMeta(dynamicSpec(dtype, sizes), device)];
+  const [opened] = t.execution.appendCall({ site, sample: [sample], results }, [tensor]);
   return opened!;
 }
 

@@ -50,7 +50,7 @@ type End =
 /** The tracer's functions for continuing from inside an instruction. The ops with regions are passed in. */
 export function executionOf(
   tracer: Tracer,
-  append: Pick<Execution, 'appendControl' | 'appendCall'>,
+  append: Pick<Execution, 'appendControl' | 'appendCall' | 'appendResizable'>,
 ): Execution {
   return {
     callInside: (callee, receiver, args, gradMode) =>

@@ -1,15 +1,14 @@
-import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { InvariantError } from '../../../runtime/errors/invariant.ts';
 import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
-import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import type { Program } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import type { CallSite } from '../../regions/site-call.ts';
+import type { PlannedSite } from '../../regions/site-call.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import type { Loop } from '../../vm/bytecode/structure.ts';
 import type { PathEnd } from '../control-flow/plans/path.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
+import type { DeferredNumber } from './tape.ts';
 
 /** Continues a trace from inside an instruction. */
 export interface Execution {
@@ -35,13 +34,18 @@ export interface Execution {
   runLoopHead(frame: TraceFrame, loop: Loop): PathEnd;
   /** Appends an op with regions; returns its results. */
   appendControl(op: OpRecord, inputs: readonly Tensor[], programs: readonly Program[]): Tensor[];
-  /** Appends a call with data-dependent shapes; returns its results, which have the specs of `results`. */
-  appendCall(
-    site: CallSite,
-    sample: readonly GivenOperand[],
+  /**
+   * Appends a call with data-dependent shapes; returns its results. `again`: plans it for operands of other sizes.
+   * `counts`: the number of elements of each list of which the sizes determine it, else null.
+   */
+  appendResizable(
+    planned: PlannedSite,
+    again: (inputs: readonly Tensor[], counts: readonly (number | null)[]) => PlannedSite,
     inputs: readonly Tensor[],
-    results: readonly TensorMeta[],
+    counts: readonly (DeferredNumber | null)[],
   ): Tensor[];
+  /** Appends a call with data-dependent shapes, for these sizes only; returns its results. */
+  appendCall(planned: PlannedSite, inputs: readonly Tensor[]): Tensor[];
 }
 
 const refuse = (): never => {
@@ -57,4 +61,5 @@ export const notBegun: Execution = {
   runLoopHead: refuse,
   appendControl: refuse,
   appendCall: refuse,
+  appendResizable: refuse,
 };

@@ -9,10 +9,12 @@ import { CopiedViews } from '../control-flow/plans/copied-views.ts';
 import type { LoopPlans } from '../control-flow/plans/loop-plans.ts';
 import type { PathEnd } from '../control-flow/plans/path.ts';
 import { TensorConditions } from '../control-flow/plans/tensor-conditions.ts';
+import { DeterminedScalars } from '../variables/determined-scalars.ts';
 import { SampleNumbers } from '../variables/sample-numbers.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
 import { type PathBudget, PathLimit } from './path-limit.ts';
+import { regionWith } from './region-builder.ts';
 import { RequiredGradients } from './required-gradients.ts';
 
 /**
@@ -57,6 +59,7 @@ export class GraphControl {
   readonly tensorConditions = new TensorConditions();
   readonly required = new RequiredGradients();
   readonly samples = new SampleNumbers();
+  readonly determined = new DeterminedScalars((at) => regionWith(at)?.capturedAs(at));
   readonly paths: PathLimit;
   /** Positions of the branches and loops whose result may be the tensor. */
   readonly mergedInto = new WeakMap<Tensor, UserPosition[]>();

@@ -1,6 +1,7 @@
 import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
 import { currentDevice, hasMoreDevices } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
+import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
@@ -325,7 +326,13 @@ export class Tracer {
   perform<T>(operands: readonly unknown[], perform: Perform): T {
     const { resolver } = this;
     const given = operands.map((operand) => resolve(operand, resolver));
+    const { tape } = this.#places.current;
+    const { length } = tape;
     const result = this.append(() => perform(given, this.builder));
+    invariant(
+      tape.length === length || this.sizes.fixed,
+      'a recorded call records another one, which would be repeated twice',
+    );
     this.record(operands, perform, result);
     return result as T;
   }

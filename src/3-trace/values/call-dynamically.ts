@@ -1,18 +1,12 @@
 /** Tensor API calls on tensors of data-dependent shape, or with device scalars that determine a shape. */
 
 import { gradEnabled, noGrad } from '../../../runtime/autograd/grad-mode.ts';
-import {
-  contiguousMeta,
-  type TensorMeta,
-  type TensorSpec,
-} from '../../../runtime/device/tensor-meta.ts';
-import { beginsLeaf, toBeLeaf } from '../../../runtime/ops/core/creation-options.ts';
+import { contiguousMeta, type TensorSpec } from '../../../runtime/device/tensor-meta.ts';
+import { toBeLeaf } from '../../../runtime/ops/core/creation-options.ts';
 import { ShapeDependsOnData } from '../../../runtime/ops/indexing/data-dependent.ts';
 import { full } from '../../../runtime/ops/movement/create.ts';
 import { contiguous } from '../../../runtime/ops/movement/movement.ts';
-import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import { listSpec } from '../../../runtime/program/list-ops.ts';
-import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -23,8 +17,9 @@ import { decidesShape, takesOperands } from '../control-flow/numbers/scalar-argu
 import { asNumber, scalarOperand } from '../control-flow/numbers/scalars.ts';
 import { CallOperands } from '../dynamic-shapes/call-operands.ts';
 import { DrawsNumbers } from '../dynamic-shapes/call-stream.ts';
-import { elementOf, sizesOf, type Trial, trialsOf } from '../dynamic-shapes/call-trials.ts';
+import { elementOf, type Trial, trialsOf } from '../dynamic-shapes/call-trials.ts';
 import { computingSizes, hasKnownSizes, withSizes } from '../dynamic-shapes/data-sizes.ts';
+import { givenCount, plannedAgain, plannedCall } from '../dynamic-shapes/planned-call.ts';
 import {
   type OperandPlace,
   performing,
@@ -32,6 +27,7 @@ import {
   type TracedCall,
 } from '../dynamic-shapes/traced-call.ts';
 import { written } from '../dynamic-shapes/writes.ts';
+import { DeferredNumber } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf, passedDevice } from '../state/value-guards.ts';
 import { sampleRuns } from '../variables/sample-numbers.ts';
@@ -220,35 +216,25 @@ class Call {
     const [first] = trials;
     const element = elementOf(trials);
     if (element) return this.#appendList(traced, trials, element);
-    const expected = first.tried.results.map((_, i) => sizesOf(trials, i));
-    const isOpen = expected.map(({ sizes }) => sizes.includes(null));
-    const isLeaf = first.tried.results.map(beginsLeaf);
+    const given = this.#operands.given;
+    const plan = plannedCall(traced, given, trials);
+    const { expected, isOpen, isLeaf, isView } = plan;
     if (isLeaf.some((begins, i) => begins && isOpen[i])) {
       throw this.#refused('has requiresGrad: true (multiply by a leaf of a known shape instead)');
     }
-    const metas = expected.map(({ dtype, sizes }, i): TensorMeta => {
-      const { device } = first.tried.results[i]!;
-      return contiguousMeta(
-        isOpen[i] ? dynamicSpec(dtype, sizes) : { dtype, shape: sizes as Shape },
-        device,
-      );
-    });
-    const { name, forms, metas: operands } = traced;
-    const isView = trials.some(({ tried }) => tried.isView);
-    const site: CallSite = {
-      name,
-      forms,
-      metas: operands,
-      samples: this.#operands.given,
-      dynamic: isOpen,
-      list: false,
-      apart: !isView,
-      perform: performing(traced, expected, isView),
-    };
-    const tensors = t.execution.appendCall(site, first.given, this.#operands.tensors, metas);
+    const { tensors: operands, counts } = this.#operands;
+    // The count of random numbers that a call draws is known for these sizes only.
+    const tensors = traced.stream
+      ? t.execution.appendCall(plan, operands)
+      : t.execution.appendResizable(
+          plan,
+          (...now) => plannedAgain({ traced, given, plan }, ...now),
+          operands,
+          counts,
+        );
     const { copied } = t.control;
     if (isView) {
-      const fixed = this.#fixed(forms);
+      const fixed = this.#fixed(traced.forms);
       copied.note(t.builder, fixed, tensors);
       copied.noteShared(this.#operands.tensors);
     } else for (const tensor of tensors) copied.noteOnly(tensor);
@@ -278,23 +264,25 @@ class Call {
     const { dtype, shape, device } = element;
     const perform = performing(traced, { dtype, sizes: shape });
     const { name, forms, metas } = traced;
-    const { given } = trials[0]!;
+    const { given: sample } = trials[0]!;
     const site = { name, forms, metas, samples: this.#operands.given, dynamic: [false] };
     const spec: TensorSpec = { dtype, shape };
+    const { tensors: operands } = this.#operands;
+    const results = [contiguousMeta(listSpec(spec), device)];
     const [tensor] = t.execution.appendCall(
-      { ...site, list: true, perform },
-      given,
-      this.#operands.tensors,
-      [contiguousMeta(listSpec(spec), device)],
+      { site: { ...site, list: true, perform }, sample, results },
+      operands,
     );
     const counting: CallSite['perform'] = (operands, builder) => [
       numberOf(perform(operands, builder).length),
     ];
     const [count] = t.execution.appendCall(
-      { ...site, name: `length of ${name}`, list: false, perform: counting },
-      given,
-      this.#operands.tensors,
-      [contiguousMeta({ dtype: 'float64', shape: [] }, device)],
+      {
+        site: { ...site, name: `length of ${name}`, list: false, perform: counting },
+        sample,
+        results: [contiguousMeta({ dtype: 'float64', shape: [] }, device)],
+      },
+      operands,
     );
     t.control.samples.note(
       count!,
@@ -357,7 +345,10 @@ class Call {
     if (array && isGrowable(array)) {
       const { form, lists, length } = array.growable;
       if (form.kind !== 'leaf' || form.of !== 'tensor') throw unknownLength();
-      return this.#operands.add('list', lists[0]!.tensor, t.control.samples.of(length.tensor));
+      const { tensor } = lists[0]!;
+      const count = countOf(t, length);
+      const given = givenCount(count?.value ?? null) ?? t.control.samples.of(length.tensor);
+      return this.#operands.add('list', tensor, given, false, count?.deferred);
     }
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
     if (variable.kind === 'newObject' && !prototypeOf(variable) && !variable.traits) {
@@ -384,6 +375,14 @@ class Call {
     const given = values.map((each) => (Number.isNaN(each) ? undefined : each));
     return this.#operands.add('number', number, given, scalar.type === 'boolean');
   }
+}
+
+/** Returns the number of elements of a list if the sizes determine it. */
+function countOf(t: Tracer, { tensor }: DeviceScalar) {
+  const expr = t.control.determined.of(tensor);
+  if (!expr || !t.sizes.decide(expr)) return undefined;
+  const deferred = new DeferredNumber(expr);
+  return { deferred, value: t.resolver.number(expr) };
 }
 
 function numberOf(value: number): Tensor {

@@ -34,12 +34,8 @@ export function isThere(
   return (
     optionFor(t, growable, key, [there, none], () => {
       const found = inRange(t, asNumber(t, place()), asNumber(t, growable.length));
-      return t.runApi(() =>
-        noGrad(() => {
-          const [zero, one] = [0, 1].map((number) => constantTensor(t, number, found.device));
-          return where(found, zero!, one!);
-        }),
-      );
+      const [zero, one] = [0, 1].map((number) => constantTensor(t, number, found.device));
+      return t.runApi(() => noGrad(() => where(found, zero!, one!)));
     }) === there
   );
 }

@@ -2,7 +2,6 @@
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
-import { contiguous } from '../../../runtime/ops/movement/movement.ts';
 import { where } from '../../../runtime/ops/pointwise/comparison.ts';
 import { eq } from '../../../runtime/ops/pointwise/pointwise.ts';
 import {
@@ -21,7 +20,9 @@ import {
   setGrowable,
 } from '../control-flow/lists/growable-array.ts';
 import {
+  asElement,
   elementOf,
+  expectAlike,
   growableOf,
   leavesOf,
   lengthScalar,
@@ -63,7 +64,7 @@ export function pushGrowable(
     const { length } = array.growable;
     changeLists(t, array, counted(t, length, 1), (list, i) => {
       const longer = t.perform<Tensor>([list, row[i]!], ([to, x]) =>
-        bind1(listPush, [to as Tensor, contiguous(x as Tensor)]),
+        bind1(listPush, [to as Tensor, asElement(to as Tensor, x as Tensor)]),
       );
       noteCopied(t, longer, [row[i]!]);
       return longer;
@@ -150,12 +151,8 @@ export function setGrowableElement(
     : optionFor(t, array.growable, key, paths, () => {
         const [i, n] = [asNumber(t, place()), asNumber(t, length)];
         const found = inRange(t, i, n);
-        return t.runApi(() =>
-          noGrad(() => {
-            const [zero, one, two] = [0, 1, 2].map((number) => constantTensor(t, number, i.device));
-            return where(found, zero!, where(eq(i, n), one!, two!));
-          }),
-        );
+        const [zero, one, two] = [0, 1, 2].map((number) => constantTensor(t, number, i.device));
+        return t.runApi(() => noGrad(() => where(found, zero!, where(eq(i, n), one!, two!))));
       });
   if (which === last) {
     pushGrowable(t, array, [value]);
@@ -168,7 +165,7 @@ export function setGrowableElement(
   const at = asNumber(t, place());
   changeLists(t, array, length, (list, leaf) => {
     const changed = t.perform<Tensor>([list, at, leaves[leaf]!], ([given, i, x]) =>
-      bind1(listSet, [given as Tensor, i as Tensor, contiguous(x as Tensor)]),
+      bind1(listSet, [given as Tensor, i as Tensor, asElement(given as Tensor, x as Tensor)]),
     );
     noteCopied(t, changed, [leaves[leaf]!]);
     return changed;
@@ -199,9 +196,10 @@ export function appendGrowable(t: Tracer, array: NewArrayVariable, other: Growab
   const more = other.growable;
   const total = scalarBinary(t, '+', length, more.length) as DeviceScalar;
   changeLists(t, array as GrowableArray, total, (list, i) =>
-    t.perform<Tensor>([list, more.lists[i]!.tensor], ([a, b]) =>
-      bind1(listConcat, [a as Tensor, b as Tensor]),
-    ),
+    t.perform<Tensor>([list, more.lists[i]!.tensor], ([a, b]) => {
+      expectAlike(a as Tensor, b as Tensor);
+      return bind1(listConcat, [a as Tensor, b as Tensor]);
+    }),
   );
 }
 

@@ -232,11 +232,6 @@ describe('an array that grows in a loop of the program', () => {
       exact: false,
       never: [
         ['no iteration', 'stack.length > 0', 'the iteration itself asks whether there is one'],
-        [
-          'one iteration',
-          'stack.length > 0',
-          'the iteration that finds the end is one, and it holds x',
-        ],
         ['second branch', 'stack.pop()!', 'there are so many'],
         ['first branch', 'stack.pop()]', 'the loop has emptied it'],
       ],

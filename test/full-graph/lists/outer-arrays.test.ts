@@ -281,7 +281,6 @@ describe('a pre-existing object', () => {
       [...starts, [10, 20]].map((start) => () => [x(...start), { total: 0, turns: 0, last: null }]),
       {
         never: [
-          ['one iteration', 'state.total < 40', 'it starts at 0'],
           ['no iteration', 'state.total < 40', 'the iteration itself asks whether there is one'],
         ],
       },

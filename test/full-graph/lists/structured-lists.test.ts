@@ -100,11 +100,6 @@ describe('a list of structures', () => {
       ...loose,
       never: [
         ['no iteration', 'work.length > 0', 'the iteration itself asks whether there is one'],
-        [
-          'one iteration',
-          'work.length > 0',
-          'the iteration that finds the end is one, and it holds x',
-        ],
         ['second branch', 'work.pop()!', 'there are so many'],
       ],
     });

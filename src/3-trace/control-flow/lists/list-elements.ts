@@ -1,11 +1,16 @@
 /** Converts elements to the lists that store their leaves, and back. */
 
-import { isContiguousMeta, sameSpec } from '../../../../runtime/device/tensor-meta.ts';
+import {
+  isContiguousMeta,
+  sameSpec,
+  type TensorSpec,
+} from '../../../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../../../runtime/ops/core/bind.ts';
 import { contiguous } from '../../../../runtime/ops/movement/movement.ts';
-import { listOf } from '../../../../runtime/program/list-ops.ts';
+import { elementSpec, listOf } from '../../../../runtime/program/list-ops.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import { TapeMismatch } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type {
   GrowableList,
@@ -70,10 +75,26 @@ export function listOfTensors(
   if (items.length === 0) return listWithout(t, column);
   const list = t.perform<Tensor>([...items], (given) => {
     const held = given.map((item) => contiguous(item as Tensor));
+    for (const item of held) expectAlike(held[0]!, item);
     return bind1(listOf, held, { dtype: held[0]!.dtype, shape: [...held[0]!.shape] });
   });
   noteCopied(t, list, items);
   return list;
+}
+
+/**
+ * Returns the tensor as an element of the list. Throws TapeMismatch if it is none: elements that had one spec while
+ * tracing may differ for other sizes.
+ */
+export function asElement(list: Tensor, value: Tensor): Tensor {
+  const element = contiguous(value);
+  expectAlike(elementSpec(list), element);
+  return element;
+}
+
+/** Throws TapeMismatch for different dtypes or shapes. */
+export function expectAlike(one: TensorSpec, other: TensorSpec): void {
+  if (!sameSpec(one, other)) throw new TapeMismatch();
 }
 
 /** Records the items of which the list has contiguous copies. */

@@ -121,14 +121,31 @@ export class LoopFixpoint {
       this.#enter(region, flags.length);
       inside = stateOf(t, frame, made);
     };
+    const noteHeld = (end: PathEnd): PathEnd => {
+      const pcs = [loop.header, ...loop.exits];
+      for (const each of heldMoreThanOnce(t, frame, pcs, end.value)) {
+        if (made.has(each)) held.add(each);
+      }
+      return end;
+    };
     const head = new RegionBuilder(t.surroundings);
     this.#head =
       form === 'flagged'
         ? null
         : traceBranch(t, frame, head, made, () => {
             enter(head);
-            return t.execution.runLoopHead(frame, loop);
+            const end = t.execution.runLoopHead(frame, loop);
+            return end.test ? end : noteHeld(end);
           });
+    const staysInside = ({ end }: TracedBranch) =>
+      end.targets.every((target) => target === loop.header);
+    if (this.#head && !this.#head.end.test) {
+      // A condition on numbers that aren't carried yet is decided, so the head ends after an iteration.
+      this.#path = this.#head;
+      this.fits = staysInside(this.#path) && this.#compare(before, inside, carried, held);
+      this.specialized = !this.fits;
+      return;
+    }
     const from = this.#head ? this.#behindHead(this.#head, inside) : loop.header;
     const body = new RegionBuilder(t.surroundings);
     if (from === null) {
@@ -138,15 +155,9 @@ export class LoopFixpoint {
     }
     this.#path = traceBranch(t, frame, body, made, () => {
       enter(body);
-      const end = t.execution.runLoopBody(frame, loop, from);
-      const pcs = [loop.header, ...loop.exits];
-      for (const each of heldMoreThanOnce(t, frame, pcs, end.value)) {
-        if (made.has(each)) held.add(each);
-      }
-      return end;
+      return noteHeld(t.execution.runLoopBody(frame, loop, from));
     });
-    const { targets } = this.#path.end;
-    this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
+    this.fits = form === 'flagged' || staysInside(this.#path);
     const added = this.fits && this.#compare(before, inside, carried, held);
     this.specialized =
       !this.fits ||
@@ -190,7 +201,6 @@ export class LoopFixpoint {
 
   /** Returns where the body begins; null if the head does more than compute the condition. */
   #behindHead({ end, state }: TracedBranch, inside: State): Pc | null {
-    if (!end.test) return null;
     for (const [key, { location, raw, value }] of state) {
       const now = inside.get(key)?.value;
       if (raw === inside.get(key)?.raw) continue;

@@ -22,6 +22,7 @@ import { noteWhole } from '../numbers/whole-numbers.ts';
 import { numberOf, type PathEnd, reaches } from '../plans/path.ts';
 import type { TracedBranch } from '../trace-branch.ts';
 import { type Carried, isWholeAtStart, leavesOf, setCarried } from './carried.ts';
+import { noteCounted } from './counting-loops.ts';
 import { expectNoneEarlier } from './earlier-iterations.ts';
 
 /** A loop as traced with all values that it carries. */
@@ -63,16 +64,19 @@ export function appendLoop(t: Tracer, traced: TracedLoop): PathEnd {
     ...ends,
     ...tracked.map((i) => requiresGradFlag(t, ends[i]!).tensor),
   ]);
-  const test = head ? head.region : new RegionBuilder(t.surroundings);
-  if (!head) for (const start of starts) test.give(start);
-  const condition = head ? t.inRegion(test, () => conditionAt(t, head.end)) : test.given[0]!;
+  const heading = head ? head.region : new RegionBuilder(t.surroundings);
+  if (!head) for (const start of starts) heading.give(start);
+  const condition = head ? t.inRegion(heading, () => conditionAt(t, head.end)) : heading.given[0]!;
   expectNoLeavesInside(t, region, outputs);
   expectNoneEarlier(region, starts, outputs);
   region.captureAll(outputs);
-  test.captureAll([condition]);
-  const captured = capturedByAny(t.builder, [test, region]);
-  const programs = [test.finish(captured, [condition]), region.finish(captured, outputs)];
-  const results = t.execution.appendControl(whileOp, [...starts, ...captured], programs);
+  heading.captureAll([condition]);
+  const captured = capturedByAny(t.builder, [heading, region]);
+  const test = heading.finish(captured, [condition]);
+  const iteration = region.finish(captured, outputs);
+  const operands = [...starts, ...captured];
+  const results = t.execution.appendControl(whileOp, operands, [test, iteration]);
+  if (head) noteCounted(t, { operands, test, body: iteration, results });
   const { plans } = t.control;
   const why = () =>
     new GraphBreak('branch-gradient', 'a gradient of a gradient goes through its iterations');

@@ -87,6 +87,7 @@ export function constantTensor(t: Tracer, value: number | boolean, device: Devic
   const dtype = typeof value === 'boolean' ? 'bool' : 'float64';
   const tensor = run(t, () => deviceGuard(device, () => full([], Number(value), { dtype })));
   if (Number.isInteger(value)) noteWhole(tensor);
+  if (typeof value === 'number') t.control.determined.note(tensor, { kind: 'constant', value });
   return tensor;
 }
 
@@ -97,7 +98,9 @@ export function numberTensor(t: Tracer, expr: NumberExpr, device: Device): Tenso
       noGrad(() => deviceGuard(device, () => full([], value as number, { dtype: 'float64' }))),
     );
   // A region has no scalar inputs of its own.
-  return t.isInRegion ? t.inRoot(make) : make();
+  const tensor = t.isInRegion ? t.inRoot(make) : make();
+  t.control.determined.note(tensor, expr);
+  return tensor;
 }
 
 /** Operators with their own kernels; the others are native functions. */
@@ -134,6 +137,7 @@ export function scalarBinary(
   const result = combined(t, operator, a, b);
   if (result.kind === 'scalar') {
     noteCombined(t, operator, result, [a, b]);
+    noteDetermined(t, operator, result, [a, b]);
     noteComputed(operator, result.tensor, [a, b]);
   }
   return result.kind === 'scalar' ? { ...result, at: scalar.at } : result;
@@ -158,6 +162,27 @@ function noteCombined(
     tensor,
     sampleRuns.map((_, i) => Number(fn(...operands.map((each) => each[i]!)))),
   );
+}
+
+/** Records the result as an expression of sizes, if the operands are. */
+function noteDetermined(
+  t: Tracer,
+  fn: string,
+  { type, tensor }: DeviceScalar,
+  from: readonly Variable[],
+): void {
+  const { determined } = t.control;
+  const args = from.map((each) =>
+    each.kind === 'scalar' ? determined.of(each.tensor) : exprOf(each),
+  );
+  if (type !== 'number' || !args.every((arg) => arg !== undefined)) return;
+  determined.note(tensor, { kind: 'apply', fn, args });
+}
+
+function exprOf(variable: Variable): NumberExpr | undefined {
+  if (variable.kind === 'symbolic') return variable.expr;
+  if (variable.kind !== 'constant' || typeof variable.value !== 'number') return undefined;
+  return { kind: 'constant', value: variable.value };
 }
 
 function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Variable {
@@ -252,8 +277,10 @@ function negatedTag({ tells }: DeviceScalar): Pick<DeviceScalar, 'tells'> {
 /** Unary operators. `!x` is computed from `asTruth`. */
 export function scalarUnary(t: Tracer, operator: string, x: DeviceScalar): Variable {
   switch (operator) {
-    case '!':
-      return { ...truth(run(t, () => ops.logicalNot(asTruth(t, x)))), ...negatedTag(x) };
+    case '!': {
+      const value = asTruth(t, x);
+      return { ...truth(run(t, () => ops.logicalNot(value))), ...negatedTag(x) };
+    }
     case '+':
       return numberScalar(asNumber(t, x));
     case '-': {
