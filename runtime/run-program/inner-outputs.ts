@@ -2,6 +2,7 @@
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
+import { getOrInsert } from '../collections/get-or-insert.ts';
 import type { TensorMeta } from '../device/tensor-meta.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
@@ -51,12 +52,7 @@ export function innerOutputsOf(plan: Plan): ReadonlySet<number> | null {
 
 /** Returns the plan cut after every complete output gradient. */
 export function partsAtOutputs(plan: Plan): readonly PlanPart[] {
-  let known = parts.get(plan);
-  if (!known) {
-    known = cut(plan);
-    parts.set(plan, known);
-  }
-  return known;
+  return getOrInsert(parts, plan, () => cut(plan));
 }
 
 function cut(plan: Plan): readonly PlanPart[] {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import { captureGiven, capturePrinted, isNativeText } from './live/capture-printed.ts';
 import { type BoundTarget, boundInSession, captureInSession } from './live/capture-session.ts';
@@ -45,11 +46,7 @@ export function captureFunction(
   options: CaptureOptions = {},
 ): CapturedFunction | CaptureRefusal {
   if (options.scope) return captureWith(fn, options.scope);
-  const known = captures.get(fn);
-  if (known) return known;
-  const captured = captureNew(fn, false);
-  captures.set(fn, captured);
-  return captured;
+  return getOrInsert(captures, fn, () => captureNew(fn, false));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import { sameAttrs } from '../../runtime/ops/core/prepared-call.ts';
 import { isSymbolic } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
@@ -117,8 +118,7 @@ class Classes {
     // Reading a value of a checkpointed call outside the call would keep it live.
     const call = op.checkpoint ?? '';
     const key = `${op.op.name} ${call} ${op.inputs.map(operand).join()}`;
-    const alike = this.#ops.get(key) ?? [];
-    this.#ops.set(key, alike);
+    const alike = getOrInsert(this.#ops, key, () => []);
     const known = alike.find(({ like }) => sameAttrs(like.attrs, op.attrs, none));
     if (known) return known.equal;
     const equal: ValueId[] = [];
@@ -128,8 +128,7 @@ class Classes {
 
   #equalViews(id: ValueId): ValueId[] {
     const key = this.#layout(id);
-    const known = this.#views.get(key) ?? [];
-    this.#views.set(key, known);
+    const known = getOrInsert(this.#views, key, () => []);
     return known;
   }
 

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { opNamed } from '../../runtime/ops/op-table.ts';
@@ -107,11 +108,9 @@ function rewritten(
     const codes = form.metasOf(values[root]!)!.map(newValue);
     const whole = newValue(values[root]!);
     const like = (index: number) => ({ at: program.ops[index]!.at, recordsGrad: false });
-    const casts = behind.get(definition) ?? [];
-    behind.set(definition, casts);
+    const casts = getOrInsert(behind, definition, () => []);
     casts.push(form.encoding(root, codes, like(definition)));
-    const own = before.get(firstRead) ?? [];
-    before.set(firstRead, own);
+    const own = getOrInsert(before, firstRead, () => []);
     own.push(form.decoding(codes, whole, like(firstRead), values[root]!));
     renamed.set(root, whole);
     for (const id of reads) {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import type { Attrs } from '../../runtime/device/kernel-op.ts';
 import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
 
@@ -28,12 +29,7 @@ export function simplifyExpr(expr: Expr, attrs: Attrs): Expr {
 function rewrite(expr: Expr, change: (expr: Expr) => Expr): Expr {
   const known = new Map<Expr, Expr>();
   const visit = (each: Expr): Expr => {
-    let found = known.get(each);
-    if (!found) {
-      found = change(withParts(each, visit));
-      known.set(each, found);
-    }
-    return found;
+    return getOrInsert(known, each, () => change(withParts(each, visit)));
   };
   return visit(expr);
 }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import { mayOverwrite, operandUse } from '../../runtime/device/kernel-op.ts';
 import { isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
@@ -29,12 +30,7 @@ export class OpMemories {
   }
 
   of(op: ProgramOp): OpMemory {
-    let found = this.#known.get(op);
-    if (!found) {
-      found = opMemory(op, this.#values);
-      this.#known.set(op, found);
-    }
-    return found;
+    return getOrInsert(this.#known, op, () => opMemory(op, this.#values));
   }
 }
 

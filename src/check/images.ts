@@ -1,4 +1,5 @@
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import { DynamicTensor } from '../../runtime/device/dynamic-tensor.ts';
 import { Holder } from '../../runtime/device/holder.ts';
 import { TensorList } from '../../runtime/device/tensor-list.ts';
@@ -71,11 +72,7 @@ class Copies {
   readonly #copies = new Map<Holder, Holder>();
 
   of(holder: Holder): Holder {
-    const known = this.#copies.get(holder);
-    if (known) return known;
-    const made = this.#copy(holder);
-    this.#copies.set(holder, made);
-    return made;
+    return getOrInsert(this.#copies, holder, () => this.#copy(holder));
   }
 
   release(): void {

@@ -1,6 +1,7 @@
 /** Phases 1 and 2 for any function: captured and lowered once. */
 
 import type { MethodDefinition } from 'acorn';
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { formatPosition } from '../../runtime/errors/position.ts';
 import {
@@ -50,12 +51,7 @@ const constructions = new WeakMap<AnyFunction, CapturedCode | RejectedCode>();
 /** Returns the source, live scope and bytecode of a function, or why they are unavailable. */
 export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode | RejectedCode {
   if (options.scope) return captureCode(fn, options);
-  let found = captured.get(fn);
-  if (!found) {
-    found = findCode(fn, options);
-    captured.set(fn, found);
-  }
-  return found;
+  return getOrInsert(captured, fn, () => findCode(fn, options));
 }
 
 /** Opaque functions are not cached: other callers use their code. */
@@ -69,12 +65,7 @@ function called(fn: AnyFunction): CapturedCode | RejectedCode {
 }
 
 function ownAlone(fn: AnyFunction): CapturedCode | RejectedCode {
-  let found = captured.get(fn);
-  if (!found) {
-    found = codeFrom(captureOwnAlone(fn));
-    captured.set(fn, found);
-  }
-  return found;
+  return getOrInsert(captured, fn, () => codeFrom(captureOwnAlone(fn)));
 }
 
 function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RejectedCode {
@@ -88,12 +79,7 @@ function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Rejecte
 
 /** Captures the code that a user's class runs for a new instance. */
 function constructionOf(type: AnyFunction): CapturedCode | RejectedCode {
-  let found = constructions.get(type);
-  if (!found) {
-    found = findConstruction(type);
-    constructions.set(type, found);
-  }
-  return found;
+  return getOrInsert(constructions, type, () => findConstruction(type));
 }
 
 provideClosures((fn) => {
@@ -119,8 +105,7 @@ function privateMemberOf(
   name: string,
   kind: PrivateMemberKind,
 ): AnyFunction | undefined {
-  const known = privateMembers.get(type) ?? new Map<string, AnyFunction | undefined>();
-  privateMembers.set(type, known);
+  const known = getOrInsert(privateMembers, type, () => new Map<string, AnyFunction | undefined>());
   const key = `${kind} ${name}`;
   if (!known.has(key)) known.set(key, findPrivateMember(type, name, kind));
   return known.get(key);
@@ -213,11 +198,9 @@ function findConstruction(type: AnyFunction): CapturedCode | RejectedCode {
     return refused('A function without `class` is constructed.');
   const scope = scopeOf(capture);
   const classNode = capture.syntax().classNode!;
-  let lowered = loweredClasses.get(classNode);
-  if (!lowered) {
-    lowered = lowerConstruction(classNode, source, name, scope.privateName !== undefined);
-    loweredClasses.set(classNode, lowered);
-  }
+  const lowered = getOrInsert(loweredClasses, classNode, () =>
+    lowerConstruction(classNode, source, name, scope.privateName !== undefined),
+  );
   if (isLowerRefusal(lowered)) {
     const at = formatPosition(source.position(lowered.span.start));
     return refused(`${lowered.explanation} (${lowered.reason}, at ${at})`);
@@ -282,12 +265,9 @@ function codeFrom(capture: CapturedFunction | CaptureRefusal): CapturedCode | Re
 function loweredCode(capture: CapturedFunction): Code | LowerRefusal {
   const { name, source, kind, strict, privateName } = capture;
   const { node } = capture.syntax();
-  let code = lowered.get(node);
-  if (!code) {
-    code = lowerFunction(node, source, kind, strict, name, privateName !== undefined);
-    lowered.set(node, code);
-  }
-  return code;
+  return getOrInsert(lowered, node, () =>
+    lowerFunction(node, source, kind, strict, name, privateName !== undefined),
+  );
 }
 
 function loweredAgain(capture: CapturedFunction): Code {
@@ -303,12 +283,7 @@ function scopeOf({ scope, privateName }: CapturedFunction): Scope {
   return {
     ...scope,
     privateName(name) {
-      let access = known.get(name);
-      if (!access) {
-        access = privateName(name);
-        known.set(name, access);
-      }
-      return access;
+      return getOrInsert(known, name, () => privateName(name));
     },
   };
 }

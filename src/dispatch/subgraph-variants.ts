@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import { holdsLines } from '../../runtime/program/checks.ts';
 import { hasControl } from '../../runtime/program/plan.ts';
@@ -228,12 +229,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   }
 
   #readOf(ready: ReadySubgraph): readonly number[] {
-    let numbers = this.#readByGradients.get(ready);
-    if (!numbers) {
-      numbers = this.#readByGradientsOf(ready.stages);
-      this.#readByGradients.set(ready, numbers);
-    }
-    return numbers;
+    return getOrInsert(this.#readByGradients, ready, () => this.#readByGradientsOf(ready.stages));
   }
 
   #choose(inputs: readonly Tensor[], donated: number): CurrentPlan {

@@ -1,5 +1,6 @@
 /** `explain()` as an HTML page: the captured source, line by line, next to its ops. */
 
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import { ownPartOfFile } from '../../runtime/errors/own-code.ts';
 import { plural } from '../../runtime/errors/plural.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
@@ -30,17 +31,13 @@ const lineKey = ({ file, line }: UserPosition): string => `${file}:${line}`;
 
 function factsAt(lines: Lines, at: UserPosition): LineFacts {
   const key = lineKey(at);
-  const known = lines.get(key);
-  if (known) return known;
-  const made: LineFacts = {
+  return getOrInsert(lines, key, () => ({
     forward: new Map(),
     backward: 0,
     bytes: 0,
     breaks: [],
     parts: new Set(),
-  };
-  lines.set(key, made);
-  return made;
+  }));
 }
 
 /** Returns the page as one HTML text without scripts or links. */

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { isParameterCell } from '../vm/language/arguments-object.ts';
@@ -30,11 +31,7 @@ export class PlainReads {
   /** `isHolder`: the guard inspects the object itself. */
   reader(source: Source, isHolder = false): Reader {
     const key = sourceKey(source);
-    let place = this.#places.get(key);
-    if (!place) {
-      place = this.#placeOf(source);
-      this.#places.set(key, place);
-    }
+    const place = getOrInsert(this.#places, key, () => this.#placeOf(source));
     if (isHolder) place.isHolder = true;
     return place.read;
   }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import { assertNever } from '../../runtime/errors/invariant.ts';
 import type { PrivateAccess } from '../vm/bytecode/frame.ts';
 import { owns } from '../vm/language/primordials.ts';
@@ -18,12 +19,7 @@ const keys = new WeakMap<Source, string>();
 
 /** A key that is equal for sources that read the same location. */
 export function sourceKey(source: Source): string {
-  let key = keys.get(source);
-  if (key === undefined) {
-    key = newKey(source);
-    keys.set(source, key);
-  }
-  return key;
+  return getOrInsert(keys, source, () => newKey(source));
 }
 
 function newKey(source: Source): string {

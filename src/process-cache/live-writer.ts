@@ -1,4 +1,5 @@
 import { rulesOf } from '../../runtime/backward/custom-function.ts';
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { standardGlobals } from '../1-capture/script/standard-globals.ts';
@@ -123,12 +124,7 @@ export class LiveWriter {
 
   /** The index of a text that occurs often. */
   text(text: string): number {
-    let id = this.#textIds.get(text);
-    if (id === undefined) {
-      id = this.#texts.push(text) - 1;
-      this.#textIds.set(text, id);
-    }
-    return id;
+    return getOrInsert(this.#textIds, text, () => this.#texts.push(text) - 1);
   }
 
   /** `name`: the variable's name, if the object is a variable's location. */

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import type { DataError } from '../../runtime/errors/errors.ts';
 import { printProgram } from '../../runtime/program/print.ts';
 import type { Program } from '../../runtime/program/program.ts';
@@ -45,11 +46,7 @@ const printed = new WeakMap<Program, string>();
  * memory, but not change results.
  */
 function textOf({ program, requested, options, donated }: CompiledInput): string {
-  let text = printed.get(program);
-  if (text === undefined) {
-    text = printProgram(program, { positions: 'none' });
-    printed.set(program, text);
-  }
+  const text = getOrInsert(printed, program, () => printProgram(program, { positions: 'none' }));
   const { memory, without, tier, compact, rate } = options;
   const devices = new Set(program.values.map(({ device }) => device));
   const facts = [...devices].map((device) => {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import { Module } from '../../runtime/nn/module/module.ts';
 import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import type { StateEntry } from '../../runtime/save/program-state.ts';
@@ -155,11 +156,11 @@ export class SourceMapper {
 
   #stateOf(source: Source): number {
     const key = this.keyOf(source);
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const index = this.#gradientOf(source) ?? this.#valueEntry(source, this.written.has(key));
-    this.#known.set(key, index);
-    return index;
+    return getOrInsert(
+      this.#known,
+      key,
+      () => this.#gradientOf(source) ?? this.#valueEntry(source, this.written.has(key)),
+    );
   }
 
   /** `weight.grad` is the gradient of the loaded tensor, if any. */
@@ -173,11 +174,11 @@ export class SourceMapper {
   #valueEntry(source: Source, isWritten: boolean): number {
     const value = this.valueOf(source);
     if (value instanceof Tensor && !isWritten) {
-      const same = this.#tensors.get(value);
-      if (same !== undefined) return same;
-      const index = this.state.push({ name: this.#nameOf(source), value }) - 1;
-      this.#tensors.set(value, index);
-      return index;
+      return getOrInsert(
+        this.#tensors,
+        value,
+        () => this.state.push({ name: this.#nameOf(source), value }) - 1,
+      );
     }
     if (value instanceof Tensor || isPrimitiveValue(value)) {
       return this.state.push({ name: this.#nameOf(source), value }) - 1;

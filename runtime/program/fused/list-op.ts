@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../collections/get-or-insert.ts';
 import { list } from '../../device/cpu/fused/list.ts';
 import { stageAttr } from '../../device/staged-body.ts';
 import { exactText } from '../../numerics/exact-text.ts';
@@ -32,12 +33,7 @@ const known = new WeakMap<ProgramOp, string>();
 
 /** Returns a key that is equal for ops with the same kernel and the same numbers. */
 export function structuralKeyOf(op: ProgramOp, values: ValueTable): string {
-  let likeness = known.get(op);
-  if (likeness === undefined) {
-    likeness = writeStructuralKey(op, values);
-    known.set(op, likeness);
-  }
-  return likeness;
+  return getOrInsert(known, op, () => writeStructuralKey(op, values));
 }
 
 function writeStructuralKey({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): string {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../collections/get-or-insert.ts';
 import type { Device } from '../../device/device.ts';
 import { slotAlignment } from '../../device/inner-bytes.ts';
 import { mayOverwrite, operandUse } from '../../device/kernel-op.ts';
@@ -34,12 +35,7 @@ const known = new WeakMap<ProgramOp, readonly RowCut[]>();
 /** Returns how an op can be cut into rows; empty if it must stay a separate op. */
 export function rowCutsOf(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   if (!ruleOf(given)) return noCuts;
-  let cuts = known.get(given);
-  if (!cuts) {
-    cuts = findCuts(given, values);
-    known.set(given, cuts);
-  }
-  return cuts;
+  return getOrInsert(known, given, () => findCuts(given, values));
 }
 
 function ruleOf({ op, parts }: ProgramOp): RowRule | undefined {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../collections/get-or-insert.ts';
 import { DynamicTensor } from '../../device/dynamic-tensor.ts';
 import { type ListItem, TensorList } from '../../device/tensor-list.ts';
 import { invariant } from '../../errors/invariant.ts';
@@ -118,11 +119,7 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
   const [retaining, freeing] = [true, false].map(() => new WeakMap<RegionRun, RegionBackward>());
   const backwardOf = (region: RegionRun, retains: boolean) => {
     const backwards = retains ? retaining! : freeing!;
-    const existing = backwards.get(region);
-    if (existing) return existing;
-    const made = new RegionBackward(region, retains, () => true);
-    backwards.set(region, made);
-    return made;
+    return getOrInsert(backwards, region, () => new RegionBackward(region, retains, () => true));
   };
   return (slots) => {
     const record = slots[tape]!.holder as Tape;

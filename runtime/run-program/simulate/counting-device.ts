@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../collections/get-or-insert.ts';
 import type { Device, Launch } from '../../device/device.ts';
 import { type Attrs, isFused } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
@@ -102,12 +103,7 @@ class CountingDevice implements Device {
 const devices = new WeakMap<Device, CountingDevice>();
 
 export function countingDevice(real: Device): Device {
-  let device = devices.get(real);
-  if (!device) {
-    device = new CountingDevice(real);
-    devices.set(real, device);
-  }
-  return device;
+  return getOrInsert(devices, real, () => new CountingDevice(real));
 }
 
 function onRealDevice(meta: TensorMeta): TensorMeta {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { publishedScheme } from '../../../runtime/errors/own-code.ts';
 import type { Code, SourceText } from '../../vm/bytecode/code.ts';
@@ -34,11 +35,7 @@ export function embeddedFunction(
   source: () => EmbeddedSource,
   start: number,
 ): EmbeddedFunction | undefined {
-  let module = modules.get(source);
-  if (!module) {
-    module = new EmbeddedModule(source());
-    modules.set(source, module);
-  }
+  const module = getOrInsert(modules, source, () => new EmbeddedModule(source()));
   return module.functionAt(start);
 }
 

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import type { Guard } from '../../guards/guard.ts';
 import type { Source } from '../../guards/source.ts';
 import { OwnMap, OwnSet } from '../../vm/language/primordials.ts';
@@ -77,11 +78,7 @@ export class ObjectsMet {
   }
 
   #add(key: Key, object: object, source: Source): void {
-    let objects = this.#touched.get(key);
-    if (!objects) {
-      objects = new OwnMap();
-      this.#touched.set(key, objects);
-    }
+    const objects = getOrInsert(this.#touched, key, () => new OwnMap());
     const paths = objects.get(object);
     if (paths) paths.add(source);
     else objects.set(object, new Set([source]));

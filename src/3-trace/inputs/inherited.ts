@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import type { Guard, InheritedProperty } from '../../guards/guard.ts';
 import { inheritedProperty } from '../../guards/inherited-property.ts';
 import type { Source } from '../../guards/source.ts';
@@ -14,27 +15,14 @@ export class InheritedProperties {
 
   /** Returns the property that the key resolves to on the prototype, and makes the trace depend on it. */
   read(prototype: object, key: string | symbol): InheritedProperty {
-    let properties = this.#prototypes.get(prototype);
-    if (!properties) {
-      properties = new Map();
-      this.#prototypes.set(prototype, properties);
-    }
-    let found = properties.get(key);
-    if (!found) {
-      found = inheritedProperty(prototype, key);
-      properties.set(key, found);
-    }
-    return found;
+    const properties = getOrInsert(this.#prototypes, prototype, () => new Map());
+    return getOrInsert(properties, key, () => inheritedProperty(prototype, key));
   }
 
   /** Requires that the tensor has no own property of this name and is not an instance of a user subclass. */
   expectBare(source: Source, key: PropertyKey): void {
     const place = sourceKey(source);
-    let found = this.#tensors.get(place);
-    if (!found) {
-      found = { source, keys: new Set() };
-      this.#tensors.set(place, found);
-    }
+    const found = getOrInsert(this.#tensors, place, () => ({ source, keys: new Set() }));
     found.keys.add(key);
   }
 

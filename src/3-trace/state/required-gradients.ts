@@ -1,5 +1,6 @@
 /** Whether tensors require gradients when paths differ in that. */
 
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { regionWith } from './region-builder.ts';
@@ -30,8 +31,10 @@ export class RequiredGradients {
   noteResult(result: Tensor, requires: Requires): void {
     const edge = result.gradEdge;
     if (!edge) return;
-    const known = this.#results.get(edge.node) ?? new Map<number, Requires>();
-    this.#results.set(edge.node, known.set(edge.index, requires));
+    getOrInsert(this.#results, edge.node, () => new Map<number, Requires>()).set(
+      edge.index,
+      requires,
+    );
   }
 
   of(tensor: Tensor): Requires {
@@ -49,11 +52,7 @@ export class RequiredGradients {
   }
 
   #ofNode(root: GradNode): Requires {
-    const existing = this.#nodes.get(root);
-    if (existing) return existing;
-    const found = this.#search(root);
-    this.#nodes.set(root, found);
-    return found;
+    return getOrInsert(this.#nodes, root, () => this.#search(root));
   }
 
   #search(root: GradNode): Requires {

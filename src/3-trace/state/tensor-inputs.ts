@@ -1,5 +1,6 @@
 /** The user's tensors that are inputs of the program, and the variables of graph values. */
 
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import { contiguousStrides } from '../../../runtime/spec/shape.ts';
@@ -199,11 +200,7 @@ export class TensorInputs {
 
   /** Returns the variable for an op result, which may be one of the op's operands. */
   result(tensor: Tensor): TensorVariable {
-    const existing = this.#byTraced.get(tensor);
-    if (existing) return existing;
-    const variable = tracedTensor(tensor);
-    this.#byTraced.set(tensor, variable);
-    return variable;
+    return getOrInsert(this.#byTraced, tensor, () => tracedTensor(tensor));
   }
 
   /** Keeps inputs that were found on a path, although the path's changes are rolled back. */

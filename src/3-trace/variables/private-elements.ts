@@ -4,6 +4,7 @@
  * would escape, its class is constructed natively instead.
  */
 
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Attributes } from './variable.ts';
 
@@ -24,11 +25,7 @@ export const hiddenAttributes: Attributes = {
 
 /** Returns the key for a class's `#name`, or, with an empty name, for the brand that its methods check. */
 export function privateKey(owner: Owner, name: string): symbol {
-  let known = keys.get(owner);
-  if (!known) {
-    known = new Map();
-    keys.set(owner, known);
-  }
+  const known = getOrInsert(keys, owner, () => new Map());
   let key = known.get(name);
   if (!key) {
     key = Symbol(`#${name}`);

@@ -3,6 +3,7 @@
  * numbers and which are fixed, without knowledge of the function. Each run checks its sizes against this.
  */
 
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
 /**
@@ -38,11 +39,7 @@ export class SampleNumbers {
 
   /** Returns the values of a device scalar. */
   of(number: Tensor): readonly number[] {
-    const known = this.#values.get(number);
-    if (known) return known;
-    const values = this.next();
-    this.#values.set(number, values);
-    return values;
+    return getOrInsert(this.#values, number, () => this.next());
   }
 
   note(number: Tensor, values: readonly number[]): void {

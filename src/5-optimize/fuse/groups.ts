@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
@@ -33,12 +34,7 @@ export function onceForEachOp<Kind>(rules: GroupRules<Kind>): GroupRules<Kind> {
     mostParts: rules.mostParts,
     mostOperands: rules.mostOperands,
     begin(op) {
-      let kind = kinds.get(op);
-      if (kind === undefined) {
-        kind = rules.begin(op);
-        kinds.set(op, kind);
-      }
-      return kind;
+      return getOrInsert(kinds, op, () => rules.begin(op));
     },
     join: (one, other, group) => rules.join(one, other, group),
     isAlias: (op) => rules.isAlias?.(op) ?? false,

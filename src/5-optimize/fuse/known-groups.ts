@@ -3,6 +3,7 @@
  * ids.
  */
 
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import type { Attrs } from '../../../runtime/device/kernel-op.ts';
 import { isChanging, presentAttrs } from '../../../runtime/device/symbolic-attrs.ts';
 import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
@@ -32,12 +33,7 @@ export function mayBeStagedAlike(parts: readonly ProgramOp[], values: ValueTable
   const structure = structureOf(parts, values);
   if (!structure) return mayBeStaged(parts, values);
   const { text, known } = structure;
-  let found = known.mayBeStaged.get(text);
-  if (found === undefined) {
-    found = mayBeStaged(parts, values);
-    known.mayBeStaged.set(text, found);
-  }
-  return found;
+  return getOrInsert(known.mayBeStaged, text, () => mayBeStaged(parts, values));
 }
 
 /** Returns the result of `oneOp`; ops of groups of one structure share their record. */
@@ -98,12 +94,7 @@ function structureOf(parts: readonly ProgramOp[], values: ValueTable): Structure
 }
 
 function knownFor(meta: TensorMeta): Known {
-  let found = known.get(meta);
-  if (!found) {
-    found = { mayBeStaged: new Map(), fused: new Map() };
-    known.set(meta, found);
-  }
-  return found;
+  return getOrInsert(known, meta, () => ({ mayBeStaged: new Map(), fused: new Map() }));
 }
 
 /** Symbolic numbers are written as their current values. */
@@ -119,10 +110,5 @@ const numbers = new WeakMap<object, number>();
 let numbered = 0;
 
 function numberOf(object: object): number {
-  let number = numbers.get(object);
-  if (number === undefined) {
-    number = ++numbered;
-    numbers.set(object, number);
-  }
-  return number;
+  return getOrInsert(numbers, object, () => ++numbered);
 }

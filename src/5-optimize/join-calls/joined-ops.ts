@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { OperandForm } from '../../../runtime/program/dynamic-call.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
@@ -35,11 +36,7 @@ export function wired({ values, ops: all }: Program, group: CallGroup): WiredGro
       return operands.push(id) - 1;
     }
     const key = `${form} ${id}`;
-    const existing = shared.get(key);
-    if (existing !== undefined) return existing;
-    const index = operands.push(id) - 1;
-    shared.set(key, index);
-    return index;
+    return getOrInsert(shared, key, () => operands.push(id) - 1);
   };
   const backToFront = [...ops].reverse().map(({ call, inputs, recordsGrad }): Member => {
     const site = siteOf(call!);

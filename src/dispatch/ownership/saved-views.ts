@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import type { Holder } from '../../../runtime/device/holder.ts';
 import { alignedBytes } from '../../../runtime/memory/allocator.ts';
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
@@ -72,11 +73,12 @@ export class SavedMemory {
 
   /** Records that the last run keeps the memory. */
   note(holder: Holder, subgraph: CopiesViews, saved: SavedInput): void {
-    let kept = this.#kept.get(holder);
-    if (!kept) {
-      kept = { bytes: 0, owners: 0, last: 0, views: [] };
-      this.#kept.set(holder, kept);
-    }
+    const kept = getOrInsert(this.#kept, holder, () => ({
+      bytes: 0,
+      owners: 0,
+      last: 0,
+      views: [],
+    }));
     const run = this.#peaks.length - 1;
     kept.bytes += saved.bytes;
     kept.owners += saved.owners;

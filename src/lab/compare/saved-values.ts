@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { bytesOf } from '../../../runtime/program/value-bytes.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';
@@ -60,9 +61,5 @@ function describe({ op, at }: ProgramOp): string {
 }
 
 function shareAt(shares: Map<string, Share>, source: string): Share {
-  const known = shares.get(source);
-  if (known) return known;
-  const share: Share = { bytes: 0, values: 0, readers: new Set() };
-  shares.set(source, share);
-  return share;
+  return getOrInsert(shares, source, () => ({ bytes: 0, values: 0, readers: new Set() }));
 }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../collections/get-or-insert.ts';
 import { InvariantError, invariant } from '../../../errors/invariant.ts';
 import type { BinaryFn, Expr, UnaryFn } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
@@ -68,17 +69,8 @@ class ExprWriter {
 
   /** Returns the name of the node's value in a form. */
   write(node: Expr, form: Form): string {
-    let forms = this.#written.get(node);
-    if (!forms) {
-      forms = new Map();
-      this.#written.set(node, forms);
-    }
-    let name = forms.get(form);
-    if (name === undefined) {
-      name = this.#convert(node, form);
-      forms.set(form, name);
-    }
-    return name;
+    const forms = getOrInsert(this.#written, node, () => new Map());
+    return getOrInsert(forms, form, () => this.#convert(node, form));
   }
 
   #convert(node: Expr, form: Form): string {

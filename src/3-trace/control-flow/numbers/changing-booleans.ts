@@ -3,6 +3,7 @@
  * converted to, is computed by each run; any other use guards them.
  */
 
+import { getOrInsert } from '../../../../runtime/collections/get-or-insert.ts';
 import {
   hasResultSize,
   type NumberExpr,
@@ -44,12 +45,7 @@ const sizes = new WeakMap<NumberExpr, number>();
 
 export function sizeOf(expr: NumberExpr): number {
   if (expr.kind !== 'apply') return 1;
-  let size = sizes.get(expr);
-  if (size === undefined) {
-    size = expr.args.reduce((sum, arg) => sum + sizeOf(arg), 1);
-    sizes.set(expr, size);
-  }
-  return size;
+  return getOrInsert(sizes, expr, () => expr.args.reduce((sum, arg) => sum + sizeOf(arg), 1));
 }
 
 const constant = (value: number): NumberExpr => ({ kind: 'constant', value });

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../../runtime/collections/get-or-insert.ts';
 import type { Num } from '../recording/run-numbers.ts';
 import type { Statement } from './statements.ts';
 
@@ -36,12 +37,7 @@ function oneLevel(items: readonly Item[]): Item[] {
   const numbers = new Map<string, number>();
   const keys = items.map((item) => {
     const key = keyOf(item);
-    let number = numbers.get(key);
-    if (number === undefined) {
-      number = numbers.size;
-      numbers.set(key, number);
-    }
-    return number;
+    return getOrInsert(numbers, key, () => numbers.size);
   });
   const found: Item[] = [];
   for (let i = 0; i < items.length; ) {
