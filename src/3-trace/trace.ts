@@ -142,7 +142,7 @@ function traceOnce(
     for (const each of tracer.autograd.checkpoints) each.expectAsItWas();
     const call = tracer.called.misplaced(tracer.builder, tracer.numbers);
     if (call && controlPolicy === 'always') plans.computeAt([call]);
-    if (call) plans.breakAt(call.code, call.pc);
+    if (call) plans.restartWith('break', call.code, call.pc);
   } catch (error) {
     if (error instanceof RejectedEagerly) {
       return { result: refusedTrace(tracer, error), gainsNothing: false, leavesCopies: false };

@@ -104,7 +104,7 @@ function inside(t: Tracer, receiver: Variable, use: string) {
 /** Returns the current call. Breaks the graph if an earlier trace found that the call must run natively. */
 export function siteOf(t: Tracer, why: string): Site {
   const { closure, pc } = t.top;
-  if (t.control.plans.breaksAt(closure.code, pc)) throw new GraphBreak('framework-call', why);
+  if (t.control.plans.has('break', closure.code, pc)) throw new GraphBreak('framework-call', why);
   return { code: closure.code, pc };
 }
 
@@ -113,7 +113,7 @@ export function expectKnown(t: Tracer, outputs: readonly Tensor[], made: Iterabl
   const { watched, handles } = t.autograd;
   for (const variable of handles.size > 0 ? made : []) {
     const handle = handles.get(variable);
-    if (handle) t.control.plans.breakAt(handle.site.code, handle.site.pc);
+    if (handle) t.control.plans.restartWith('break', handle.site.code, handle.site.pc);
   }
   if (watched.size === 0) return;
   for (const output of outputs) {

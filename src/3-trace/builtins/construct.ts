@@ -170,7 +170,7 @@ export function enterConstructor(
   if (isNotToStatic(type.value)) throw refused('it is excluded from capture');
   const made = type === newTarget ? constructPlainly(t, type, args) : undefined;
   if (made) return made;
-  if (t.control.plans.isConstructedNatively(type.value)) {
+  if (t.control.plans.native.has(type.value)) {
     throw refused(
       'the object leaves the function, and only its class can add #private elements to it',
     );

@@ -17,14 +17,14 @@ import type { Builtin, BuiltinTable } from './builtin.ts';
 function call(t: Tracer, fn: NumberCall): Variable {
   const { builder, control, journal, top } = t;
   const site = { code: top.closure.code, pc: top.pc };
-  if (control.plans.breaksAt(site.code, site.pc)) {
+  if (control.plans.has('break', site.code, site.pc)) {
     throw new GraphBreak('changing-call', `${fn}() between two ops`);
   }
   const isCall = ({ op, attrs, regions = [] }: ProgramOp): boolean =>
     (op === numberCallOp && attrs.fn === fn) ||
     regions.some(({ program }) => program.ops.some(isCall));
   const isComputed =
-    t.isInRegion || control.plans.isComputed(site.code, site.pc) || builder.some(isCall);
+    t.isInRegion || control.plans.has('computed', site.code, site.pc) || builder.some(isCall);
   return isComputed ? inProgram(t, fn) : t.called.add(fn, site, builder, journal);
 }
 

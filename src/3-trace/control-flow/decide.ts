@@ -74,8 +74,8 @@ export function decide(
   if (checked !== undefined) return checked;
   const { pc } = frame;
   const { plans } = t.control;
-  const isLeft = plans.isUnmerged(code, pc) && mayBeLeft(t);
-  const tail = plans.isFollowedToEnd(code, pc) || isLeft ? tailOf(t) : null;
+  const isLeft = plans.has('unmerged', code, pc) && mayBeLeft(t);
+  const tail = plans.has('followed to the end', code, pc) || isLeft ? tailOf(t) : null;
   if (tail) return followToEnd(t, frame, test, [whenTrue, whenFalse], tail);
   planLoops(t, frame, structure, merge);
   expectFewPaths(t, frame);
@@ -94,7 +94,8 @@ export function decide(
     const isUnmergeable =
       error instanceof GraphBreak &&
       (error.passesMerge || (error.atMerge && typeof merge === 'number'));
-    if (isUnmergeable && !plans.isUnmerged(code, pc) && mayBeLeft(t)) plans.leaveUnmerged(code, pc);
+    if (isUnmergeable && !plans.has('unmerged', code, pc) && mayBeLeft(t))
+      plans.restartWith('unmerged', code, pc);
     throw error;
   }
 }

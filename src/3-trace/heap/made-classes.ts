@@ -39,7 +39,7 @@ export function makeClass(
   name: string,
   parent: Variable | null,
 ): ClassVariable {
-  if (t.control.plans.isConstructedNatively(code)) {
+  if (t.control.plans.native.has(code)) {
     throw new GraphBreak('unsupported-value', `the class ${name || 'without name'} is made`);
   }
   const base = parent && parentOf(t, parent);

@@ -28,7 +28,7 @@ export function passedFunction(
   t: Tracer,
   { value, source }: FunctionVariable,
 ): Closure | undefined {
-  if (!source || !isPassed(t, source) || t.control.plans.isByIdentity(sourceKey(source))) return;
+  if (!source || !isPassed(t, source) || t.control.plans.byIdentity.has(sourceKey(source))) return;
   if (closureOf(value) || isNotToStatic(value)) return undefined;
   const found = t.codeOf.called(value);
   if (isRefused(found) || found.boundThis || found.boundArgs.length > 0) return undefined;
@@ -50,7 +50,7 @@ export function passedBound(
   t: Tracer,
   { value, source }: FunctionVariable,
 ): BoundVariable | undefined {
-  if (!source || t.control.plans.isByIdentity(sourceKey(source))) return undefined;
+  if (!source || t.control.plans.byIdentity.has(sourceKey(source))) return undefined;
   if (!isBoundByRun(value) && !(isPassed(t, source) && isBound(t, value))) return undefined;
   const parts = boundParts(value);
   if (!parts) return undefined;
@@ -132,13 +132,13 @@ export function variableAround(
 export function expectNotPassed(t: Tracer, closure: Omit<Closure, 'cells'>): void {
   const source = t.passed.get(closure);
   if (!source) return;
-  t.control.plans.guardByIdentity(sourceKey(source));
+  t.control.plans.byIdentity.add(sourceKey(source));
   throw new RestartTrace();
 }
 
 /** Called if the trace assigns a variable that a passed function may capture. */
 export function expectNonePassed(t: Tracer): void {
   if (t.passed.size === 0) return;
-  for (const source of t.passed.values()) t.control.plans.guardByIdentity(sourceKey(source));
+  for (const source of t.passed.values()) t.control.plans.byIdentity.add(sourceKey(source));
   throw new RestartTrace();
 }

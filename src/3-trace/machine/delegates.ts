@@ -20,7 +20,7 @@ export function stepDelegate(
   frame: TraceFrame,
   { dst, src }: InstructionOf<'yield'>,
 ): Variable | undefined {
-  if (t.control.plans.breaksAt(frame.closure.code, frame.pc)) {
+  if (t.control.plans.has('break', frame.closure.code, frame.pc)) {
     throw new GraphBreak('unsupported-value', 'a generator delegates to another one');
   }
   return t.attempt(() => {

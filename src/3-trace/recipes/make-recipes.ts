@@ -12,11 +12,13 @@ import type {
 import { reachedBuffer } from '../heap/buffers.ts';
 import { expectNotPassed } from '../heap/passed-functions.ts';
 import { expectNoPrivate } from '../values/objects/private-names.ts';
+import type { ClosureVariable } from '../variables/function-variables.ts';
 import type { ListTreeSpec } from '../variables/growable-list.ts';
 import type { IteratorRecordVariable, IteratorVariable } from '../variables/iterator-variables.ts';
 import {
   type NewArrayVariable,
   type NewCollectionVariable,
+  type NewHostVariable,
   type NewObjectVariable,
   type ObjectTraits,
   prototypeOf,
@@ -31,43 +33,11 @@ import type { Reconstruction } from './reconstruct.ts';
 export function makeOf(to: Reconstruction, variable: Variable): Make {
   switch (variable.kind) {
     case 'newArray':
-      if (variable.growable) {
-        const { form, lists } = variable.growable;
-        const outputs = lists.map((list) => to.outputs.ofList(list));
-        return { kind: 'list', outputs, element: elementRecipe(to, form) };
-      }
       return arrayMake(to, variable);
-    case 'newObject': {
-      const type = to.tracer.classes.get(variable);
-      if (type) to.tracer.control.plans.makeNatively(type);
-      return {
-        kind: 'object',
-        entries: entriesOf(to, variable),
-        order: to.order(variable),
-        prototype: prototypeRecipe(to, variable),
-        errorType: variable.errorType,
-        thrownIn: variable.thrownIn ?? [],
-        hasCause: variable.hasCause === true,
-        traits: variable.traits ? madeTraits(to, variable.traits) : null,
-      };
-    }
+    case 'newObject':
+      return objectMake(to, variable);
     case 'newCollection':
-      if (variable.type === 'WeakRef') {
-        const [target] = variable.entries.values();
-        return { kind: 'weakRef', target: to.recipe(target!.value) };
-      }
-      if (variable.type === 'WeakMap' || variable.type === 'WeakSet') {
-        const { type } = variable;
-        const entries = to.entries(variable);
-        return { kind: 'weakCollection', type, entries, own: ownMake(to, variable) };
-      }
-      return {
-        kind: 'collection',
-        type: variable.type,
-        entries: to.entries(variable),
-        order: to.order(variable),
-        own: ownMake(to, variable),
-      };
+      return collectionMake(to, variable);
     case 'constant':
       invariant(typeof variable.value === 'symbol', 'a primitive is not made');
       return { kind: 'symbol', description: variable.value.description };
@@ -83,32 +53,24 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
     }
     case 'iteratorRecord':
       return iteratorRecordMake(to, variable);
-    case 'regexp':
-      return {
-        kind: 'regexp',
-        pattern: variable.pattern,
-        flags: variable.flags,
-        lastIndex: variable.lastIndex,
-      };
+    case 'regexp': {
+      const { kind, pattern, flags, lastIndex } = variable;
+      return { kind, pattern, flags, lastIndex };
+    }
     case 'newPromise': {
       const { by, values, sequence } = variable;
       return { kind: 'promise', by, values: values.map((each) => to.recipe(each)), sequence };
     }
     case 'newTypedArray':
       return viewMake(to, variable.data) ?? { kind: 'typedArray', data: variable.data };
-    case 'newHost': {
-      const { type, value, build } = variable;
-      const view = ArrayBuffer.isView(value) ? viewMake(to, value) : undefined;
-      if (view) return view;
-      if (type) return { kind: 'host', type, value: hostType(type).copy(value) };
-      invariant(build, 'a host object that cannot be created');
-      return { kind: 'fixedHost', build };
-    }
+    case 'newHost':
+      return hostMake(to, variable);
     case 'generator': {
       const { frame, state, helper } = variable;
-      if (helper) to.tracer.control.plans.breakAt(helper.code, helper.pc);
+      if (helper) to.tracer.control.plans.restartWith('break', helper.code, helper.pc);
       // Recipes can't describe an iterator in progress, so the `yield*` becomes a graph break.
-      if (frame.delegate) to.tracer.control.plans.breakAt(frame.closure.code, frame.pc);
+      if (frame.delegate)
+        to.tracer.control.plans.restartWith('break', frame.closure.code, frame.pc);
       return { kind: 'generator', state, frame: to.frame(frame, frame.pc, undefined) };
     }
     case 'bound':
@@ -118,23 +80,63 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
         receiver: to.recipe(variable.receiver),
         args: variable.args.map((arg) => to.recipe(arg)),
       };
-    case 'closure': {
-      const { code, outer, cells, thisVariable, name, home, newTarget } = variable;
-      if (home) to.tracer.control.plans.makeNatively(code);
-      expectNotPassed(to.tracer, outer);
-      return {
-        kind: 'closure',
-        code,
-        outer,
-        cells: cells.map((cell) => to.recipe(cell)),
-        thisValue: to.recipe(thisVariable),
-        newTarget: newTarget && to.recipe(newTarget),
-        name,
-      };
-    }
+    case 'closure':
+      return closureMake(to, variable);
     default:
       invariant(false, `a ${variable.kind} is not made`);
   }
+}
+
+function objectMake(to: Reconstruction, variable: NewObjectVariable): Make {
+  const type = to.tracer.classes.get(variable);
+  if (type) to.tracer.control.plans.makeNatively(type);
+  return {
+    kind: 'object',
+    entries: entriesOf(to, variable),
+    order: to.order(variable),
+    prototype: prototypeRecipe(to, variable),
+    errorType: variable.errorType,
+    thrownIn: variable.thrownIn ?? [],
+    hasCause: variable.hasCause === true,
+    traits: variable.traits ? madeTraits(to, variable.traits) : null,
+  };
+}
+
+function collectionMake(to: Reconstruction, variable: NewCollectionVariable): Make {
+  const { type } = variable;
+  if (type === 'WeakRef') {
+    const [target] = variable.entries.values();
+    return { kind: 'weakRef', target: to.recipe(target!.value) };
+  }
+  const entries = to.entries(variable);
+  if (type === 'WeakMap' || type === 'WeakSet') {
+    return { kind: 'weakCollection', type, entries, own: ownMake(to, variable) };
+  }
+  const order = to.order(variable);
+  return { kind: 'collection', type, entries, order, own: ownMake(to, variable) };
+}
+
+function hostMake(to: Reconstruction, { type, value, build }: NewHostVariable): Make {
+  const view = ArrayBuffer.isView(value) ? viewMake(to, value) : undefined;
+  if (view) return view;
+  if (type) return { kind: 'host', type, value: hostType(type).copy(value) };
+  invariant(build, 'a host object that cannot be created');
+  return { kind: 'fixedHost', build };
+}
+
+function closureMake(to: Reconstruction, variable: ClosureVariable): Make {
+  const { code, outer, cells, thisVariable, name, home, newTarget } = variable;
+  if (home) to.tracer.control.plans.makeNatively(code);
+  expectNotPassed(to.tracer, outer);
+  return {
+    kind: 'closure',
+    code,
+    outer,
+    cells: cells.map((cell) => to.recipe(cell)),
+    thisValue: to.recipe(thisVariable),
+    newTarget: newTarget && to.recipe(newTarget),
+    name,
+  };
 }
 
 function ownMake(
@@ -145,6 +147,11 @@ function ownMake(
 }
 
 function arrayMake(to: Reconstruction, variable: NewArrayVariable): Make {
+  if (variable.growable) {
+    const { form, lists } = variable.growable;
+    const outputs = lists.map((list) => to.outputs.ofList(list));
+    return { kind: 'list', outputs, element: elementRecipe(to, form) };
+  }
   const { extended, isArguments, parameters, callee } = variable;
   const isFrozen = variable.fixed === true;
   if (

@@ -56,5 +56,5 @@ export function isDifferentiable(tensor: Tensor, builder: ProgramBuilder): boole
 /** Ends the graph at the call that created a node known only to this trace. */
 export function breakAtSite({ autograd, control }: Tracer, place: GradNode | Tensor): void {
   const site = autograd.watched.get(place);
-  if (site) control.plans.breakAt(site.code, site.pc);
+  if (site) control.plans.restartWith('break', site.code, site.pc);
 }

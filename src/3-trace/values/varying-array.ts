@@ -139,7 +139,7 @@ function extendedCollection(
 /** Returns whether an earlier trace needed single elements of the array created here. */
 export function isMadeByElements(t: Tracer): boolean {
   const { closure, pc } = t.top;
-  return t.control.plans.copiesElements(closure.code, pc);
+  return t.control.plans.has('copied', closure.code, pc);
 }
 
 /** Returns an array, created here, of tensors whose number may differ in another call. */
@@ -153,7 +153,7 @@ export function manyTensors(
     kind: 'newArray',
     extended,
     get elements(): Variable[] {
-      return plans.copyElements(closure.code, pc);
+      return plans.restartWith('copied', closure.code, pc);
     },
   };
 }

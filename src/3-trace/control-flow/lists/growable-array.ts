@@ -121,7 +121,7 @@ export function withGrowable<T>(
 function growFromBirth(t: Tracer, { born, outer }: NewArrayVariable, error: Grows): never {
   const { depth, plans } = t.control;
   if (depth === 0 && outer && !plans.growsFrom(outer.source)) plans.growOutside(outer.source);
-  if (depth === 0 && born && !born.grows) plans.restartWithGrowable(born);
+  if (depth === 0 && born && !born.grows) plans.restartWith('grows', born.code, born.pc);
   throw error;
 }
 

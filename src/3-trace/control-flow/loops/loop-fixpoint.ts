@@ -329,7 +329,7 @@ export class LoopFixpoint {
     if (policy !== 'always' || plans.shapesDiffer) return;
     const options = values.flatMap((value) => (value ? optionsOf(value) : []));
     if (count <= 2 && options.length <= maxShapes) return;
-    if (commonSizes(this.#t, options)) plans.openShapes();
+    if (commonSizes(this.#t, options)) plans.enable('shapesDiffer');
   }
 
   /** Peels the first iteration, which sees another kind of value than later ones. */

@@ -31,7 +31,7 @@ export function requiresGradFlag(t: Tracer, tensor: Tensor): DeviceScalar {
 function flagOf(t: Tracer, requires: Requires): Tensor {
   if (requires === true) return constantTensor(t, true, t.device);
   const { plans } = t.control;
-  if (!plans.tracksGradients && requires.size > 0) plans.trackGradients();
+  if (!plans.tracksGradients && requires.size > 0) plans.enable('tracksGradients');
   const flags = [...requires].map((each) => {
     if (each !== unknown && each.dtype === 'bool') return each;
     const what = 'whether a tensor requires gradients, which calls before it have decided';

@@ -210,7 +210,7 @@ function traceSeed(
   const { plans } = t.control;
   const value = specialized(given);
   const isRead = value.kind === 'scalar' && value.type === 'number';
-  if ((t.isInRegion || isRead) && !plans.seedsInside) plans.seedInside();
+  if ((t.isInRegion || isRead) && !plans.seedsInside) plans.enable('seedsInside');
   if (isRead) {
     check(
       t,

@@ -13,7 +13,7 @@ export function iteratorHelper(
   enter: () => Variable | undefined,
 ): GeneratorVariable {
   const { closure, pc } = t.top;
-  if (t.control.plans.breaksAt(closure.code, pc)) {
+  if (t.control.plans.has('break', closure.code, pc)) {
     throw new GraphBreak('native-call', `the iterator of ${name} leaves the graph`);
   }
   const made = t.execution.toReturn(enter) as GeneratorVariable;

@@ -95,7 +95,7 @@ export const objectHandlers: Handlers<
   newArray: (t, frame, { dst, elements }) => {
     const { pc } = frame;
     const { code } = frame.closure;
-    const born = { code, pc, grows: t.control.plans.grows(code, pc) };
+    const born = { code, pc, grows: t.control.plans.has('grows', code, pc) };
     const items = elements.map((reg) => get(frame, reg));
     set(frame, dst, { ...newArray(items), born });
   },

@@ -146,7 +146,7 @@ export const valueHandlers: Handlers<
   closure: (t, frame, { dst, code, cells, nameFrom, home }) => {
     const inner = frame.closure.code.inner[code]!;
     const object = home === undefined ? inner.kind === 'arrow' && frame.home : get(frame, home);
-    if (object && t.control.plans.isConstructedNatively(inner)) {
+    if (object && t.control.plans.native.has(inner)) {
       throw new GraphBreak('unsupported-value', 'a function that uses super is made');
     }
     const made: ClosureVariable = {

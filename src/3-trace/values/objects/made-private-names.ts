@@ -34,7 +34,7 @@ export function newPrivateName(
   owner: string,
 ): Variable {
   const code = followingClass(frame);
-  if (t.control.plans.isConstructedNatively(code)) {
+  if (t.control.plans.native.has(code)) {
     throw new GraphBreak('unsupported-value', `a class with ${description} is made`);
   }
   let key: symbol;

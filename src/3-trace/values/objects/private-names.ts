@@ -3,6 +3,7 @@
  * hidden keys for objects created in the trace.
  */
 
+import { getOrInsert } from '../../../../runtime/collections/get-or-insert.ts';
 import { isProxy } from '../../../guards/plain.ts';
 import type { Source } from '../../../guards/source.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
@@ -135,7 +136,7 @@ function addKey(t: Tracer, object: Variable, key: symbol, value: Variable): void
 export function expectNoPrivate(t: Tracer, keys: Iterable<symbol>): void {
   const owners = [...keys].filter(isPrivateKey).map(ownerOf);
   if (owners.length === 0) return;
-  for (const owner of owners) if (owner) t.control.plans.constructNatively(owner);
+  for (const owner of owners) if (owner) t.control.plans.native.add(owner);
   throw new RestartTrace();
 }
 
@@ -146,23 +147,20 @@ export function expectNoPrivate(t: Tracer, keys: Iterable<symbol>): void {
 export function expectNoPrivateFields(t: Tracer, { fields, fn }: Omit<Closure, 'cells'>): void {
   const code = typeof fields === 'function' ? closureOf(fields)?.code : undefined;
   if (!code || typeof fn !== 'function' || !addsPrivate(code)) return;
-  t.control.plans.constructNatively(fn);
+  t.control.plans.native.add(fn);
   throw new RestartTrace();
 }
 
 const adding = new WeakMap<Code, boolean>();
 
 function addsPrivate(code: Code): boolean {
-  let adds = adding.get(code);
-  if (adds === undefined) {
-    adds = code.instructions.some(
+  return getOrInsert(adding, code, () =>
+    code.instructions.some(
       (each) =>
         each.op === 'intrinsic' &&
         (each.name === 'addOwnPrivate' || each.name === 'brandOwnPrivate'),
-    );
-    adding.set(code, adds);
-  }
-  return adds;
+    ),
+  );
 }
 
 function readMade(
