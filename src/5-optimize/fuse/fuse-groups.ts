@@ -50,50 +50,19 @@ export function fuseGroups(
   });
   if (chosen) return chosen.length > 0 ? { ...given, program: writer.write(chosen) } : given;
   const limit = limitOf(context.costOf(program));
-
-  let trials = 0;
-  let accepted: readonly Group[] = [];
-  let written = program;
-  /** Returns the bytes by which these groups exceed the limit; accepts the groups if they don't. */
-  const excessWith = (candidates: readonly Group[]): number => {
-    trials++;
-    const all = [...accepted, ...candidates];
-    const trial = writer.write(all);
-    const excess = context.costOf(trial) - limit - worthOf(program, all);
-    if (excess <= 0) {
-      accepted = all;
-      written = trial;
-    }
-    return excess;
-  };
-  const takeHalves = (candidates: readonly Group[]): void => {
-    if (candidates.length < 2) return;
-    const middle = candidates.length >> 1;
-    take(candidates.slice(0, middle));
-    take(candidates.slice(middle));
-  };
-  const take = (candidates: readonly Group[]): void => {
-    if (candidates.length === 0 || trials >= mostTrials) return;
-    if (excessWith(candidates) > 0) takeHalves(candidates);
-  };
-  let candidates: readonly Group[] = groups;
-  let excess = excessWith(candidates);
-  const raising = excess > 0 ? raisingGroups(program, staying, new Set(context.available)) : null;
-  while (raising && excess > 0 && trials < mostEstimates) {
-    const fewer = raising.without(candidates, excess);
-    if (fewer.length === candidates.length) break;
-    candidates = fewer;
-    excess = candidates.length > 0 ? excessWith(candidates) : 0;
-  }
-  if (excess > 0) takeHalves(candidates);
-  const taken = accepted;
+  const found = trialsOf(program, (candidates) => {
+    const written = writer.write(candidates);
+    return [written, context.costOf(written) - limit - worthOf(program, candidates)];
+  });
+  found.takeMost(groups, () => raisingGroups(program, staying, new Set(context.available)));
+  const taken = found.accepted;
   let adjacent: readonly Group[] = [];
   // A first plan skips the second search: it is ready sooner at the cost of a few more kernels.
   if (taken.length < groups.length && !context.isFirst) {
-    trials = 0;
     adjacent = others(taken);
-    take(adjacent);
+    found.takeMore(adjacent);
   }
+  const { accepted, written } = found;
   const numbers = (of: readonly Group[], all: readonly Group[]) =>
     of.map((each) => all.indexOf(each));
   choices?.note('groups', {
@@ -102,6 +71,56 @@ export function fuseGroups(
   });
   // Returns the same object that was costed, so the next pass finds its bytes cached.
   return accepted.length > 0 ? { ...given, program: written } : given;
+}
+
+type Trial = readonly [written: Program, excess: number];
+
+/** Searches for groups with which the program stays within its limit. */
+function trialsOf(program: Program, tryWith: (groups: readonly Group[]) => Trial) {
+  let trials = 0;
+  const found = { accepted: [] as readonly Group[], written: program, takeMost, takeMore };
+  return found;
+
+  /** Accepts all groups, or leaves out those that raise the peak: by estimates, then by halves. */
+  function takeMost(groups: readonly Group[], raisingOf: () => ReturnType<typeof raisingGroups>) {
+    let candidates = groups;
+    let excess = excessWith(candidates);
+    const raising = excess > 0 ? raisingOf() : null;
+    while (raising && excess > 0 && trials < mostEstimates) {
+      const fewer = raising.without(candidates, excess);
+      if (fewer.length === candidates.length) break;
+      candidates = fewer;
+      excess = candidates.length > 0 ? excessWith(candidates) : 0;
+    }
+    if (excess > 0) takeHalves(candidates);
+  }
+
+  /** Starts a second round, with further groups. */
+  function takeMore(groups: readonly Group[]): void {
+    trials = 0;
+    take(groups);
+  }
+
+  function take(candidates: readonly Group[]): void {
+    if (candidates.length === 0 || trials >= mostTrials) return;
+    if (excessWith(candidates) > 0) takeHalves(candidates);
+  }
+
+  function takeHalves(candidates: readonly Group[]): void {
+    if (candidates.length < 2) return;
+    const middle = candidates.length >> 1;
+    take(candidates.slice(0, middle));
+    take(candidates.slice(middle));
+  }
+
+  /** Returns the bytes by which these groups exceed the limit; accepts the groups if they don't. */
+  function excessWith(candidates: readonly Group[]): number {
+    trials++;
+    const all = [...found.accepted, ...candidates];
+    const [written, excess] = tryWith(all);
+    if (excess <= 0) Object.assign(found, { accepted: all, written });
+    return excess;
+  }
 }
 
 /** Returns the program with each group fused into one op at the position of its last op. */
