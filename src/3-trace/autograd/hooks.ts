@@ -76,10 +76,7 @@ export function traceRetainGrad(t: Tracer, receiver: Variable): Variable {
   );
   if (!tensor.retainsGrad || variable.retainsGrad) return undefinedVariable;
   t.journal.keepList(t.autograd.retained);
-  t.journal.note(() => {
-    variable.retainsGrad = false;
-  });
-  variable.retainsGrad = true;
+  t.journal.set(variable, 'retainsGrad', true);
   t.autograd.retained.push(variable);
   t.autograd.watched.set(placeOf(tensor), site);
   return undefinedVariable;

@@ -93,10 +93,7 @@ function switchOuter(t: Tracer, variable: TensorVariable, value: boolean): void 
   }
   t.replace(variable, input.requiresGrad === value ? input : other);
   const { autograd } = t;
-  t.journal.note(() => {
-    autograd.switches--;
-  });
-  autograd.switches++;
+  t.journal.set(autograd, 'switches', autograd.switches + 1);
   t.effects.setRequiresGrad(actual, variable.source!, value);
 }
 

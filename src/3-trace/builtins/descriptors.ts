@@ -317,11 +317,7 @@ function freezeArray(t: Tracer, array: NewArrayVariable): Variable {
       `Object.freeze() of ${array.own ? 'an instance of a class that extends Array' : what}`,
     );
   }
-  const { fixed = false } = array;
-  t.journal.note(() => {
-    array.fixed = fixed;
-  });
-  array.fixed = true;
+  t.journal.set(array, 'fixed', true);
   return array;
 }
 

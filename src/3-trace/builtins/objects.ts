@@ -86,9 +86,7 @@ function nameByTool(t: Tracer, target: Variable, key: Variable, descriptor: Vari
     nameClass(t, target, name);
     return true;
   }
-  const before = target.name;
-  t.journal.note(() => Object.assign(target, { name: before }));
-  target.name = name;
+  t.journal.set(target, 'name', name);
   return true;
 }
 

@@ -39,13 +39,11 @@ export function written(
 
 /** Makes the tensor represent the result of the call from here on. */
 function replaceBy(t: Tracer, fn: Callable, target: UnbackedTensor, result: Variable): Variable {
-  const { tensor: before, isWritten } = target;
-  const isLike = result.kind === 'dynamic' && result.tensor.dtype === before.dtype;
+  const isLike = result.kind === 'dynamic' && result.tensor.dtype === target.tensor.dtype;
   if (!isLike || result.sizes.join() !== target.sizes.join()) throw otherShape(fn);
-  t.journal.note(() => {
-    Object.assign(target, { tensor: before, isWritten });
-  });
-  return Object.assign(target, { tensor: result.tensor, isWritten: true });
+  t.journal.set(target, 'tensor', result.tensor);
+  t.journal.set(target, 'isWritten', true);
+  return target;
 }
 
 /** Breaks the graph if the memory may have another name, or if a gradient needs the overwritten data. */

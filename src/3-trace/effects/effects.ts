@@ -262,10 +262,7 @@ export class EffectLog {
         if (typeof key === 'string' && /^\d+$/.test(key)) places.delete(key);
       }
     }
-    this.#journal.note(() => {
-      array.whole = false;
-    });
-    array.whole = true;
+    this.#journal.set(array, 'whole', true);
   }
 
   arrays(): Iterable<OuterArray> {

@@ -33,6 +33,15 @@ export class Journal {
     this.noteInput(undo);
   }
 
+  /** Assigns a property, whose value rolling back restores. */
+  set<T extends object, K extends keyof T>(object: T, key: K, value: T[K], changed?: object): void {
+    const before = object[key];
+    this.note(() => {
+      object[key] = before;
+    }, changed);
+    object[key] = value;
+  }
+
   /** Records that an object was created; `preservesObjects` ignores its changes. */
   made<T extends object>(object: T): T {
     this.#fresh?.add(object);

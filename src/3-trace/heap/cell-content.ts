@@ -5,11 +5,8 @@ import type { CellVariable, NewArrayVariable, Variable } from '../variables/vari
  * Writes a cell created in the trace. In sloppy mode, a parameter's cell also writes its element of `arguments`.
  */
 export function setCell(t: Tracer, cell: CellVariable, value: Variable): void {
-  const { content, element } = cell;
-  t.journal.note(() => {
-    cell.content = content;
-  }, cell);
-  cell.content = value;
+  const { element } = cell;
+  t.journal.set(cell, 'content', value, cell);
   if (!element) return;
   t.journal.keepList(element.of.elements);
   element.of.elements[element.index] = value;
@@ -28,13 +25,10 @@ export function setArgument(
   if (index >= args.elements.length) {
     if (t.isInRegion) return false;
     const { named = new Map<string, Variable>() } = args;
-    const before = args.named;
-    t.journal.note(() => {
-      args.named = before;
-    });
     const entries = [...named].filter(([key]) => key !== String(index));
     entries.push([String(index), value]);
-    args.named = new Map(entries.sort(([a], [b]) => Number(a) - Number(b)));
+    const sorted = new Map(entries.sort(([a], [b]) => Number(a) - Number(b)));
+    t.journal.set(args, 'named', sorted);
     return true;
   }
   const parameter = args.parameters?.get(index);

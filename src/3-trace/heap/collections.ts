@@ -321,12 +321,7 @@ export function entriesOf(
     if (!entry || entry.reinserted) all.delete(id);
     if (entry) all.set(id, entry);
   });
-  if (state) {
-    t.journal.note(() => {
-      state.all = null;
-    });
-    state.all = all;
-  }
+  if (state) t.journal.set(state, 'all', all);
   return all;
 }
 

@@ -71,12 +71,8 @@ function isLast(keyed: KeyedVariable, key: unknown): boolean {
 }
 
 function setOrder(t: Tracer, keyed: KeyedVariable, next: Variable): void {
-  const { order } = keyed;
-  t.journal.note(() => {
-    keyed.order = order;
-  });
   const labels = labelsOf(next);
-  keyed.order = labels ? undefined : next;
+  t.journal.set(keyed, 'order', labels ? undefined : next);
   if (!labels) return;
   const entries = keyed.entries as Map<unknown, unknown>;
   const rank = new Map(labels.map((label, i) => [label, i]));

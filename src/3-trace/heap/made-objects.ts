@@ -133,18 +133,13 @@ export function setPrototype(t: Tracer, object: NewObjectVariable, prototype: Va
     at = at.kind === 'newObject' ? prototypeOf(at) : null;
   }
   const traits = changeTraits(t, object);
-  const before = traits.prototype;
-  t.journal.note(() => Object.assign(traits, { prototype: before }));
-  traits.prototype = isKnown ? prototype : null;
+  t.journal.set(traits, 'prototype', isKnown ? prototype : null);
 }
 
 /** Makes the object non-extensible. */
 export function preventExtensions(t: Tracer, object: NewObjectVariable): void {
   const traits = changeTraits(t, object);
-  t.journal.note(() => {
-    traits.extensible = true;
-  });
-  traits.extensible = false;
+  t.journal.set(traits, 'extensible', false);
 }
 
 export const isExtensible = ({ traits }: NewObjectVariable): boolean =>
@@ -165,13 +160,12 @@ function changeTraits(t: Tracer, object: NewObjectVariable, key?: Key): ObjectTr
   if (object.errorType && !(key && isPrivateKey(key))) {
     throw new GraphBreak('object-write', 'an error gets a property other than by assignment');
   }
-  if (!object.traits) {
-    t.journal.note(() => {
-      object.traits = undefined;
-    });
-    object.traits = { attributes: new Map(), symbols: new Map(), extensible: true };
+  let { traits } = object;
+  if (!traits) {
+    traits = { attributes: new Map(), symbols: new Map(), extensible: true };
+    t.journal.set(object, 'traits', traits);
   }
-  t.journal.keepMap(object.traits.attributes);
-  t.journal.keepMap(object.traits.symbols);
-  return object.traits;
+  t.journal.keepMap(traits.attributes);
+  t.journal.keepMap(traits.symbols);
+  return traits;
 }

@@ -55,10 +55,7 @@ export function varyingValues(t: Tracer, given: Variable): VaryingCollection | u
 
 /** Marks an iterator as having returned all values. */
 export function exhaust(t: Tracer, iterator: IteratorVariable): void {
-  t.journal.note(() => {
-    iterator.done = false;
-  });
-  iterator.done = true;
+  t.journal.set(iterator, 'done', true);
 }
 
 /** Returns whether the keys of a Map are the numbers from 0 on, in order, and guards it. */

@@ -10,10 +10,7 @@ export function markListed(t: Tracer, given: Variable): void {
   const value = resolved(given);
   if (value.kind === 'union') for (const option of value.options) markListed(t, option);
   if (!isStructure(value) || value.listed) return;
-  t.journal.note(() => {
-    value.listed = false;
-  });
-  value.listed = true;
+  t.journal.set(value, 'listed', true);
   if (value.kind === 'newObject') for (const part of value.entries.values()) markListed(t, part);
   else if (!value.growable) for (const part of value.elements) markListed(t, part);
 }

@@ -185,11 +185,7 @@ export class TensorInputs {
   replace(variable: TensorVariable, next: Tensor): void {
     const { actual } = variable;
     for (const each of actual ? this.#variablesOf.get(actual)! : [variable]) {
-      const { traced } = each;
-      this.#t.journal.note(() => {
-        each.traced = traced;
-      });
-      each.traced = next;
+      this.#t.journal.set(each, 'traced', next);
     }
     if (!this.#byTraced.has(next)) this.#byTraced.set(next, variable);
   }

@@ -105,11 +105,7 @@ function setState(
   generator: GeneratorVariable,
   state: GeneratorVariable['state'],
 ): void {
-  const before = generator.state;
-  t.journal.note(() => {
-    generator.state = before;
-  });
-  generator.state = state;
+  t.journal.set(generator, 'state', state);
 }
 
 function yieldAt({ closure, pc }: TraceFrame): InstructionOf<'yield'> {

@@ -163,10 +163,7 @@ export function advance(
   // The end of a data-dependent list is decided by the program, possibly more than once.
   const isCounted = iterator.kind === 'iterator' && iterator.position !== undefined;
   if (element === null && !isCounted) {
-    t.journal.note(() => {
-      iteration.done = false;
-    }, iterator);
-    iteration.done = true;
+    t.journal.set(iteration, 'done', true, iterator);
   }
   return rowsOf && element ? selectRow(t, rowsOf, element) : element;
 }
@@ -226,9 +223,8 @@ function advanceGrowable(
 ): Variable | null {
   const { position, what, next } = iterator;
   const at = position ?? startOf(t, next);
-  t.journal.note(() => Object.assign(iterator, { position }));
   // The instruction runs again after the decision and must see the same position.
-  iterator.position = at;
+  t.journal.set(iterator, 'position', at);
   const step = stepGrowable(t, array, at);
   if (!step) return null;
   iterator.position = step.next;
@@ -263,8 +259,7 @@ function collectionStep(
   again.forEach((each) => {
     passed.delete(each);
   });
-  t.journal.note(() => Object.assign(iterator, { heard }));
-  iterator.heard = putIn.length;
+  t.journal.set(iterator, 'heard', putIn.length);
   const entry = entries.get(id);
   if (!entry) return null;
   passed.add(id);
@@ -324,10 +319,7 @@ export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): vo
     else if (!isPrimitiveVariable(method) || !isNullish(t, method)) {
       throw new GraphBreak('throw', 'return of an iterator is not a function');
     }
-    t.journal.note(() => {
-      iteration.done = false;
-    });
-    iteration.done = true;
+    t.journal.set(iteration, 'done', true);
   });
 }
 

@@ -257,11 +257,7 @@ export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Vari
     t.control.endsWith(t.frames[0]!) ||
     (!source && variable.traced?.traced?.builder === t.builder);
   if (!source && isGradient && isOwn) {
-    const { grad } = variable;
-    t.journal.note(() => {
-      variable.grad = grad;
-    });
-    variable.grad = value;
+    t.journal.set(variable, 'grad', value);
     return;
   }
   if (!actual || !source || !isGradient) {

@@ -26,7 +26,6 @@ import {
   type ObjectVariable,
   type OwnPart,
   prototypeOf,
-  type RegExpVariable,
   type Variable,
 } from '../variables/variable.ts';
 import { deleteElement, setElement, setLength } from './array-changes.ts';
@@ -67,8 +66,7 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
     case 'regexp':
       if (key !== 'lastIndex') break;
       if (t.isInRegion) break;
-      t.journal.note(lastIndexRestored(object));
-      object.lastIndex = constantOf(t, value) as number;
+      t.journal.set(object, 'lastIndex', constantOf(t, value) as number);
       return;
     case 'newTypedArray':
       if (typeof key === 'symbol') break;
@@ -291,9 +289,4 @@ export function deleteProperty(t: Tracer, target: Variable, key: Key): void {
     return;
   }
   throw new GraphBreak('object-write', `the property ${String(key)} is deleted`);
-}
-
-function lastIndexRestored(expression: RegExpVariable): () => void {
-  const { lastIndex } = expression;
-  return () => Object.assign(expression, { lastIndex });
 }

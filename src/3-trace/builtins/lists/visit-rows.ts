@@ -49,12 +49,8 @@ export function visitRows(
     next: () => null,
   }));
   if (!isTraced) return undefined;
-  t.journal.note(() => {
-    over.done = false;
-    iteration.done = false;
-  });
-  over.done = true;
-  iteration.done = true;
+  t.journal.set(over, 'done', true);
+  t.journal.set(iteration, 'done', true);
   return done;
 }
 

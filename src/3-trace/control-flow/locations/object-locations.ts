@@ -96,11 +96,7 @@ function addEntries(collection: NewCollectionVariable, add: Add): void {
 
 function addContent(cell: CellVariable, add: Add): void {
   const set = (t: Tracer, next: Variable) => {
-    const before = cell.content;
-    t.journal.note(() => {
-      cell.content = before;
-    });
-    cell.content = next;
+    t.journal.set(cell, 'content', next);
   };
   const name = 'a variable shared with a closure';
   add({ key: `${idOf(cell)} content`, name, register: null, set }, cell.content);
@@ -148,11 +144,7 @@ function addGenerator(t: Tracer, generator: GeneratorVariable, add: Add): void {
   if (state !== 'yield' && state !== 'start') return;
   for (const register of liveDuring(closure.code, pc)) {
     const set = (t: Tracer, next: Variable) => {
-      const before = registers[register];
-      t.journal.note(() => {
-        registers[register] = before;
-      });
-      registers[register] = next;
+      t.journal.set(registers, register, next);
     };
     const name = closure.code.registerNames[register] ?? 'a value of a generator';
     const key = `${idOf(generator)} register ${register}`;
@@ -170,9 +162,7 @@ function addLists(array: GrowableArray, add: Add): void {
     change: (next: Variable) => Partial<GrowableList>,
   ) => {
     const set = (t: Tracer, next: Variable) => {
-      const { growable } = array;
-      t.journal.note(() => Object.assign(array, { growable }));
-      Object.assign(array, { growable: { ...growable, ...change(next) } });
+      t.journal.set(array, 'growable', { ...array.growable, ...change(next) });
     };
     return { key: `${idOf(array)} ${key}`, name, register: null, set, array, form };
   };
@@ -190,9 +180,7 @@ function addLists(array: GrowableArray, add: Add): void {
 function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable, add: Add): void {
   if (!growableIn(t, iterator.over)) return;
   const set = (t: Tracer, next: Variable) => {
-    const { position } = iterator;
-    t.journal.note(() => Object.assign(iterator, { position }));
-    iterator.position = next.kind === 'scalar' ? next : undefined;
+    t.journal.set(iterator, 'position', next.kind === 'scalar' ? next : undefined);
   };
   const key = `${idOf(iterator)} position`;
   const location = { key, name: 'the position of an iteration', register: null, set, iteration };

@@ -16,11 +16,7 @@ import { constantTensor } from '../numbers/scalars.ts';
 
 /** Specializes the union on this path. Rolled back with the path. */
 export function narrow(t: Tracer, selector: UnionTag, chosen: number): void {
-  const before = selector.chosen;
-  t.journal.note(() => {
-    selector.chosen = before;
-  });
-  selector.chosen = chosen;
+  t.journal.set(selector, 'chosen', chosen);
 }
 
 /** Returns a boolean that is true for some of the options. */

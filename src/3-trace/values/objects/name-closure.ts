@@ -13,8 +13,6 @@ export function nameClosure(
   if (closure.kind !== 'closure') return closure;
   const text =
     typeof key === 'string' ? key : key.description === undefined ? '' : `[${key.description}]`;
-  const { name } = closure;
-  t.journal.note(() => Object.assign(closure, { name }));
-  closure.name = accessor ? `${accessor} ${text}` : text;
+  t.journal.set(closure, 'name', accessor ? `${accessor} ${text}` : text);
   return closure;
 }
