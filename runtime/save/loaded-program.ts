@@ -59,11 +59,11 @@ export interface ProgramParts {
   readonly device: Device;
 }
 
-const partsOf = new WeakMap<object, ProgramParts>();
+const partsByProgram = new WeakMap<object, ProgramParts>();
 
 /** Returns the parts of a loaded program; undefined for anything else. */
 export function programParts(value: unknown): ProgramParts | undefined {
-  return typeof value === 'function' ? partsOf.get(value) : undefined;
+  return typeof value === 'function' ? partsByProgram.get(value) : undefined;
 }
 
 export function loadedProgram(parts: ProgramParts): LoadedProgram {
@@ -111,7 +111,7 @@ export function loadedProgram(parts: ProgramParts): LoadedProgram {
       }
     },
   });
-  partsOf.set(program, parts);
+  partsByProgram.set(program, parts);
   return program;
 }
 

@@ -112,12 +112,12 @@ function findPeaks(staged: Staged, { stage, costOf }: PassContext, fuse: Fusion)
   const outputs = [...new Set([...alsoRead, ...program.outputs])];
   const fused = (part: Program) => fuse(part, new Set(part.outputs));
   if (stage !== 'joint') return [costOf(fused({ ...program, outputs }))];
-  const [early, late] = partsOf(staged).map(fused) as [Program, Program];
+  const [early, late] = earlyAndLate(staged).map(fused) as [Program, Program];
   return [costOf(early), costOf({ ...program, ops: [...early.ops, ...late.ops], outputs })];
 }
 
 /** Forward with everything that is read of it, and backward. */
-function partsOf({ program, alsoRead, firstLate }: Staged): [Program, Program] {
+function earlyAndLate({ program, alsoRead, firstLate }: Staged): [Program, Program] {
   const [early, late] = [program.ops.slice(0, firstLate), program.ops.slice(firstLate)];
   const made = new Set([...program.inputs, ...early.flatMap((op) => op.outputs)]);
   const readLate = late.flatMap(({ op, inputs }) =>

@@ -4,7 +4,7 @@ import { opNamed } from '../../runtime/ops/op-table.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
-import { partsOf } from '../5-optimize/copies/share-parts.ts';
+import { storedOperands } from '../5-optimize/copies/share-parts.ts';
 import { ProgramFacts } from '../5-optimize/facts/program-facts.ts';
 
 /**
@@ -67,7 +67,7 @@ function partsOfWholes(
   for (const op of program.ops) {
     const [whole] = op.outputs;
     if (op.op.name !== 'cat' || !there.has(whole!)) continue;
-    for (const [id, offset] of partsOf(program, op)) {
+    for (const [id, offset] of storedOperands(program, op)) {
       const root = facts.rootOf(id);
       const [part, all] = [program.values[id]!, program.values[root]!];
       parts.set(id, { whole: whole!, offset });

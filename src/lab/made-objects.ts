@@ -31,7 +31,7 @@ export class MadeObjects {
   add(value: unknown): void {
     if (typeof value !== 'object' || value === null || value instanceof Tensor) return;
     this.#made.add(value);
-    for (const part of partsOf(value)) this.put(part);
+    for (const part of valuesIn(value)) this.put(part);
   }
 
   /** Called when the value is stored in a created object. */
@@ -69,14 +69,14 @@ export class MadeObjects {
       } else if (IteratorRecord.is(value)) {
         reached.add(value.current);
         reached.add(this.#iterated.get(value));
-      } else if (this.has(value)) for (const part of partsOf(value)) reached.add(part);
+      } else if (this.has(value)) for (const part of valuesIn(value)) reached.add(part);
     }
     return reached;
   }
 }
 
 /** Returns an object's contents without calling getters. */
-function partsOf(object: object): unknown[] {
+function valuesIn(object: object): unknown[] {
   if (object instanceof Map) return [...object.entries()].flat();
   if (object instanceof Set) return [...object];
   return Object.values(Object.getOwnPropertyDescriptors(object)).map(({ value }) => value);

@@ -6,7 +6,7 @@ import type { Guard } from '../guards/guard.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import { dimSource, type Source, strideSource } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
-import { partsOf, placedBy, possibleOf, recipesOfFrame } from '../traces/recipes.ts';
+import { placedBy, possibleOf, recipesIn, recipesOfFrame } from '../traces/recipes.ts';
 import type { FrameRecipe, Recipe } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { KeptTrace } from './trace-codec.ts';
@@ -64,7 +64,7 @@ function expectSizes(expr: NumberExpr, { sizes }: KeptTrace): void {
 
 function recipesOf({ outcome, makes, effects }: KeptTrace): readonly Recipe[] {
   const left = outcome.kind === 'return' ? [outcome.value] : outcome.frames.flatMap(recipesOfFrame);
-  return [...left, ...makes.flatMap(partsOf), ...effects.flatMap(placedBy)];
+  return [...left, ...makes.flatMap(recipesIn), ...effects.flatMap(placedBy)];
 }
 
 /** The facts about tensors that guards establish. */

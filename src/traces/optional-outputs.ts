@@ -1,6 +1,6 @@
 /** Outputs that a run may leave without an owner, since only options of choices contain them. */
 
-import { partsOf, placedBy, recipesOfFrame } from './recipes.ts';
+import { placedBy, recipesIn, recipesOfFrame } from './recipes.ts';
 import type { Effect, Make, Outcome, Recipe } from './trace-result.ts';
 
 interface Recipes {
@@ -28,7 +28,7 @@ export function eachOutput(
     else if (recipe.kind === 'choice') pending.push(...pick(recipe));
     else if (recipe.kind === 'made' && !visited.has(recipe.index)) {
       visited.add(recipe.index);
-      pending.push(...partsOf(recipes.makes[recipe.index]!));
+      pending.push(...recipesIn(recipes.makes[recipe.index]!));
     }
   }
 }

@@ -20,11 +20,11 @@ export function possibleOf(recipe: Recipe): readonly Recipe[] {
 
 /** Returns everything that the created object may contain. */
 export function contentsOf(make: Make): readonly Recipe[] {
-  return partsOf(make).flatMap(possibleOf);
+  return recipesIn(make).flatMap(possibleOf);
 }
 
 /** Returns the recipes of the parts of an object that a run creates. */
-export function partsOf(make: Make): readonly Recipe[] {
+export function recipesIn(make: Make): readonly Recipe[] {
   switch (make.kind) {
     case 'array':
       return [
@@ -81,7 +81,7 @@ export function partsOf(make: Make): readonly Recipe[] {
   }
 }
 
-const inOwn = (own: ObjectMake | null): readonly Recipe[] => (own ? partsOf(own) : []);
+const inOwn = (own: ObjectMake | null): readonly Recipe[] => (own ? recipesIn(own) : []);
 
 function inTraits({ attributes, symbols, madeSymbols }: MadeTraits): readonly Recipe[] {
   const accessors = attributes.flatMap(([, { accessor }]) => [accessor?.get, accessor?.set]);

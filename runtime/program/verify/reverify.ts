@@ -13,7 +13,7 @@ const none: ReadonlySet<string> = new Set();
  * number, and a write renumbers all values that share the memory.
  */
 export function reverify(plans: readonly Plan[], fail: Fail): void {
-  const ops = plans.flatMap(({ steps }) => steps.flatMap(({ op }) => partsOf(op)));
+  const ops = plans.flatMap(({ steps }) => steps.flatMap(({ op }) => singleOps(op)));
   if (ops.every(({ again }) => again === undefined)) return;
   const groups = new ValueGroups(ops, 'memory');
   const names = new Map<ValueId, ValueId>();
@@ -41,6 +41,6 @@ export function reverify(plans: readonly Plan[], fail: Fail): void {
   });
 }
 
-function partsOf(op: ProgramOp): readonly ProgramOp[] {
-  return op.parts ? op.parts.flatMap(partsOf) : [op];
+function singleOps(op: ProgramOp): readonly ProgramOp[] {
+  return op.parts ? op.parts.flatMap(singleOps) : [op];
 }

@@ -69,7 +69,7 @@ export function verifyPrint(check: ControlCheck): void {
   const { attrs, inputs } = check.step.op;
   if (!methods.includes(attrs.method))
     check.fail(`console.${String(attrs.method)}`, methods.join());
-  for (const part of partsOf(check, attrs.parts)) {
+  for (const part of lineParts(check, attrs.parts)) {
     if (typeof part !== 'object' || part === null) check.fail('a part of a line', 'an object');
     const entries = Object.entries(part);
     const [kind, value] = entries[0] ?? [];
@@ -87,7 +87,7 @@ export function verifyPrint(check: ControlCheck): void {
   check.expectNoResults();
 }
 
-function partsOf(check: ControlCheck, text: unknown): readonly unknown[] {
+function lineParts(check: ControlCheck, text: unknown): readonly unknown[] {
   try {
     const parts: unknown = JSON.parse(String(text));
     if (Array.isArray(parts)) return parts;

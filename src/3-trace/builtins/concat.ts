@@ -15,7 +15,7 @@ import { type NewArrayVariable, newArray, type Variable } from '../variables/var
 export function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
   const all = [receiver, ...args].map((part) => growableIn(t, part) ?? part);
   if (all.some(isGrowable)) return concatLists(t, all);
-  return extendedByParts(t, all) ?? newArray(partsOf(t, all).flat());
+  return extendedByParts(t, all) ?? newArray(elementsOfEach(t, all).flat());
 }
 
 /** The result of concatenating with an array whose length differs in other calls. */
@@ -24,13 +24,13 @@ function extendedByParts(t: Tracer, parts: readonly Variable[]): Variable | unde
   const varying = parts[Math.max(at, 0)]!;
   const isArrayLike = varying.kind === 'object' && !isSpreadSpecially(t, varying);
   if (at < 0 && !isArrayLike) return undefined;
-  const preceding = at > 0 ? partsOf(t, parts.slice(0, at)) : [];
-  const appended = partsOf(t, parts.slice(Math.max(at, 0) + 1), false);
+  const preceding = at > 0 ? elementsOfEach(t, parts.slice(0, at)) : [];
+  const appended = elementsOfEach(t, parts.slice(Math.max(at, 0) + 1), false);
   return extendedArray(t, varying, preceding.flat(), appended.flat());
 }
 
 /** `hasReceiver`: the first part is the receiver. */
-function partsOf(t: Tracer, all: readonly Variable[], hasReceiver = true): Variable[][] {
+function elementsOfEach(t: Tracer, all: readonly Variable[], hasReceiver = true): Variable[][] {
   return all.map((part, i) => {
     if (isSpreadSpecially(t, part) || (hasReceiver && i === 0 && isPrimitiveVariable(part))) {
       throw new GraphBreak('native-call', 'concat of an object');

@@ -23,7 +23,7 @@ export function shareParts(program: Program, firstLate: number): Program {
     if (op.op.name !== 'cat') continue;
     const [whole] = op.outputs as [ValueId];
     if (facts.lastReadOfMemory(whole) < firstLate || facts.isWritten(whole)) continue;
-    for (const [id, offset] of partsOf(program, op)) {
+    for (const [id, offset] of storedOperands(program, op)) {
       const root = facts.rootOf(id);
       const isAll = sizeOf(program.values[root]!.shape) === sizeOf(program.values[id]!.shape);
       const isMade = facts.definitionIndex(root) >= 0;
@@ -35,7 +35,7 @@ export function shareParts(program: Program, firstLate: number): Program {
 }
 
 /** Yields operands of a `cat` that are stored unchanged in its result, with their offsets. */
-export function* partsOf(
+export function* storedOperands(
   { values }: Program,
   { inputs, attrs }: ProgramOp,
 ): Generator<[ValueId, number]> {

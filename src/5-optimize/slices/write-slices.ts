@@ -33,7 +33,7 @@ class SliceWriter {
   readonly #values: TensorMeta[];
   readonly #ops: ProgramOp[] = [];
   /** The parts of values that exist in parts. */
-  readonly #partsOf = new Map<ValueId, ValueId[]>();
+  readonly #slices = new Map<ValueId, ValueId[]>();
   /** Parts of whole values, created for the current slice. */
   #narrowed = new Map<string, ValueId>();
   /** Results of the slices and of the ops after them. */
@@ -99,7 +99,7 @@ class SliceWriter {
     if (dim === undefined) return id;
     const known = this.#joined.get(id);
     if (known !== undefined) return known;
-    const all = this.#partsOf.get(id)!;
+    const all = this.#slices.get(id)!;
     const sizes = all.map((part) => this.#values[part]!.shape[dim]!);
     const joined = this.#emit(opNamed('cat'), all, { dim, sizes })[0]!;
     this.#joined.set(id, joined);
@@ -228,9 +228,9 @@ class SliceWriter {
   }
 
   #addPart(id: ValueId, part: ValueId): void {
-    const known = this.#partsOf.get(id);
+    const known = this.#slices.get(id);
     if (known) known.push(part);
-    else this.#partsOf.set(id, [part]);
+    else this.#slices.set(id, [part]);
   }
 
   #checkPart(whole: ValueId, part: ValueId, dim: number): void {
@@ -239,7 +239,7 @@ class SliceWriter {
   }
 
   #partOf(id: ValueId, cut: number | null, part: number): ValueId {
-    const parts = this.#partsOf.get(id);
+    const parts = this.#slices.get(id);
     if (parts && this.#region.cutOf.has(id)) return parts[part]!;
     if (cut === null) return id;
     const key = `${id}:${cut}`;
@@ -266,7 +266,7 @@ class SliceWriter {
   /** Sums the block sums in blocks of their own, and these sums one after another. */
   #joinRows(rows: number, columns: number): void {
     const [result] = this.#source.outputs;
-    const all = this.#partsOf.get(result!)!;
+    const all = this.#slices.get(result!)!;
     const sizes = all.map((part) => this.#values[part]!.shape[0]!);
     let sums = this.#emit(opNamed('cat'), all, { dim: 0, sizes })[0]!;
     let left = Math.ceil(rows / sumBlock);
@@ -296,7 +296,7 @@ class SliceWriter {
   #joinScores(): void {
     const { inputs, outputs } = this.#source;
     const [logProbs, target] = inputs as readonly [ValueId, ValueId];
-    const parts = this.#partsOf.get(outputs[0]!)!;
+    const parts = this.#slices.get(outputs[0]!)!;
     const sizes = parts.map((part) => this.#values[part]!.shape[0]!);
     const scores = this.#emit(opNamed('cat'), parts, { dim: 0, sizes })[0]!;
     const attrs = { classes: this.#values[logProbs]!.shape[1]! };

@@ -70,7 +70,7 @@ function inOrder(makes: readonly Make[]): number[] {
     if (visited.has(i)) return;
     visited.add(i);
     const make = makes[i]!;
-    for (const part of partsOf(make)) visit(part);
+    for (const part of prerequisites(make)) visit(part);
     order.add(i);
   };
   for (const i of promisesIn(makes)) add(i);
@@ -99,7 +99,7 @@ const filledLater: ReadonlySet<Make['kind']> = new Set<Make['kind']>([
 ]);
 
 /** Returns the recipes that must be evaluated before the object is built; containers are filled later. */
-function partsOf(make: Make): readonly Recipe[] {
+function prerequisites(make: Make): readonly Recipe[] {
   return filledLater.has(make.kind) ? [] : contentsOf(make);
 }
 

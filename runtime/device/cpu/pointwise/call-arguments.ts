@@ -30,14 +30,14 @@ const leastOfFew = 6_000;
 const mostFlatParts = 64;
 
 /** Returns the number of parts for a loop that takes `work` nanoseconds: two or four if short, else more. */
-export function partsOf(work: number): number {
+export function partCount(work: number): number {
   const few = work < 2 * leastOfFew ? 1 : work < 4 * leastOfFew ? 2 : 4;
   return Math.min(mostFlatParts, Math.max(few, Math.floor(work / leastPart)));
 }
 
 /** Returns the length of these parts, which end at vector boundaries. */
 export function partLength(length: number, nanoseconds: number): number {
-  return Math.ceil(length / partsOf(length * nanoseconds) / vectors) * vectors;
+  return Math.ceil(length / partCount(length * nanoseconds) / vectors) * vectors;
 }
 
 const noWords: readonly number[] = [];

@@ -16,8 +16,8 @@ import {
   argumentWords,
   attrWordsOf,
   overlaps,
+  partCount,
   partLength,
-  partsOf,
   partWords,
   putAttrs,
 } from './call-arguments.ts';
@@ -104,7 +104,7 @@ class NestParts extends Parts {
     const { nanoseconds } = kernel;
     this.#width = partLength(inner.n, nanoseconds);
     const rowWork = Math.min(inner.n, this.#width) * nanoseconds;
-    this.#height = Math.ceil(inner.rows / partsOf(inner.rows * rowWork));
+    this.#height = Math.ceil(inner.rows / partCount(inner.rows * rowWork));
     this.areWorthIt = inner.n * inner.rows * nanoseconds >= leastCall;
   }
 

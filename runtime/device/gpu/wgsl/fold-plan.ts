@@ -7,7 +7,7 @@ import {
   type FoldSizes,
   type FoldTexts,
   foldText,
-  partsOf,
+  partCount,
   sharingOf,
 } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
@@ -40,7 +40,7 @@ interface FoldOp {
 
 export function foldPlan(op: FoldOp): WgslPlan {
   const { sizes, isWhole = false } = op;
-  const parts = isWhole ? 1 : partsOf(sizes);
+  const parts = isWhole ? 1 : partCount(sizes);
   if (parts === 1) return { scratch: [], stages: [foldStage(op, 1, output(0))] };
   const partials: FoldOp = {
     ...op,

@@ -47,7 +47,7 @@ export interface FoldSizes {
 const partLength = 4096;
 const fewOutputs = 256;
 
-export function partsOf({ count, outputs }: FoldSizes): number {
+export function partCount({ count, outputs }: FoldSizes): number {
   return count > partLength && outputs < fewOutputs ? Math.ceil(count / partLength) : 1;
 }
 

@@ -3,7 +3,7 @@ import { broadcastStrides, sizeOf } from '../../../spec/shape.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output, type Slot, scratch } from '../core/kernel-plan.ts';
 import { type ElementType, elementTypeOf } from './elements/element-type.ts';
-import { type Fold, type FoldTexts, foldText, partsOf, sharingOf } from './fold-text.ts';
+import { type Fold, type FoldTexts, foldText, partCount, sharingOf } from './fold-text.ts';
 import { headText } from './head-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByExponents, exponentNames } from './pointwise-kernel.ts';
@@ -65,7 +65,7 @@ export function headedReduction(
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
 ): WgslPlan {
-  const parts = partsOf(given);
+  const parts = partCount(given);
   const read = head.reads[0]!;
   const source: FoldSource = { slot: input(read), type: elementTypeOf(inputs[read]!.dtype) };
   if (parts === 1)

@@ -1,7 +1,7 @@
 /** Locations that an iteration over elements may change: variables, and arrays that it appends to. */
 
 import { liveBefore } from '../../../vm/bytecode/liveness.ts';
-import { partsOf } from '../../control-flow/locations/contained-variables.ts';
+import { containedIn } from '../../control-flow/locations/contained-variables.ts';
 import { madeObjects } from '../../control-flow/locations/reachable.ts';
 import { setCell } from '../../heap/cell-content.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -50,8 +50,8 @@ export function rowLocations(t: Tracer, frame: TraceFrame, except: number): RowL
 /**
  * Returns the variables that a variable contains, without the tensors of arrays of any length: these can't be changed.
  */
-function partsLeftWhole(variable: Variable): ReturnType<typeof partsOf> {
-  if (variable.kind !== 'newArray' || !variable.extended) return partsOf(variable);
+function partsLeftWhole(variable: Variable): ReturnType<typeof containedIn> {
+  if (variable.kind !== 'newArray' || !variable.extended) return containedIn(variable);
   return [...variable.extended.preceding, ...variable.extended.appended];
 }
 

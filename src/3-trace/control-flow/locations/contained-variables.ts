@@ -2,7 +2,7 @@ import { valuesIn } from '../../../../runtime/program/number-text.ts';
 import type { ObjectTraits, Variable } from '../../variables/variable.ts';
 
 /** Returns the variables that a variable contains. */
-export function partsOf(variable: Variable): readonly (Variable | null)[] {
+export function containedIn(variable: Variable): readonly (Variable | null)[] {
   switch (variable.kind) {
     case 'union':
       return variable.options;

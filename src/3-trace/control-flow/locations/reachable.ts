@@ -6,10 +6,10 @@ import { liveBefore, liveDuring } from '../../../vm/bytecode/liveness.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { Variable } from '../../variables/variable.ts';
-import { partsOf } from './contained-variables.ts';
+import { containedIn } from './contained-variables.ts';
 
 /** Returns the reachable objects that were created in the trace, and may therefore be changed. */
-export function madeObjects(t: Tracer, partsIn = partsOf): ReadonlySet<Variable> {
+export function madeObjects(t: Tracer, partsIn = containedIn): ReadonlySet<Variable> {
   const found = new Set<Variable>();
   const pending: Variable[] = [];
   const reach = (variable: Variable | null | undefined) => {
@@ -99,7 +99,7 @@ export function reachedFrom(
   for (const { key, value } of t.effects.collectionChanges) [key, value].forEach(reach);
   reach(returned);
   for (let variable = pending.pop(); variable; variable = pending.pop()) {
-    for (const part of partsOf(variable)) reach(part);
+    for (const part of containedIn(variable)) reach(part);
   }
   return { found, again };
 }

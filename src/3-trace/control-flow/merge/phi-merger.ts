@@ -12,7 +12,7 @@ import {
   type UnionVariable,
   type Variable,
 } from '../../variables/variable.ts';
-import { partsOf } from '../locations/contained-variables.ts';
+import { containedIn } from '../locations/contained-variables.ts';
 import { type Leaf, type LeafVariable, leafKind, type OneOf } from '../numbers/leaf.ts';
 import type { ArrayContent } from './array-lengths.ts';
 import { type Build, buildStructure, Mismatch, type Values } from './build-structure.ts';
@@ -213,7 +213,7 @@ export class PhiMerger {
     }
     const within = new Set([...above, variable]);
     const parts = variable.kind === 'union' ? [variable.selector.which] : [];
-    return [...parts, ...partsOf(variable)].some((part) => part && this.#isGiven(part, within));
+    return [...parts, ...containedIn(variable)].some((part) => part && this.#isGiven(part, within));
   }
 
   /** Returns whether a path computed or created the value, so that its region must return it. */
@@ -250,7 +250,7 @@ export class PhiMerger {
   /** Returns whether a path computed or created anything that the object refers to. */
   #dependsOnPath(object: Variable, above: ReadonlySet<Variable> = new Set()): boolean {
     const within = new Set([...above, object]);
-    return partsOf(object).some((part) => {
+    return containedIn(object).some((part) => {
       if (!part || within.has(part)) return false;
       return this.#isMadeOnPath(part) || this.#dependsOnPath(part, within);
     });

@@ -22,7 +22,7 @@ interface Parts {
 }
 
 /** Returns null for interpolation, whose positions are not integers. */
-function partsOf(whole: TensorMeta, part: TensorMeta, attrs: Attrs): Parts | null {
+function meansOf(whole: TensorMeta, part: TensorMeta, attrs: Attrs): Parts | null {
   const dim = attrs.dim as number;
   const { shape } = whole;
   const [size, count] = [shape[dim]!, part.shape[dim]!];
@@ -92,7 +92,7 @@ export function resamplePlan(
   [out]: readonly TensorMeta[],
   attrs: Attrs,
 ): WgslPlan | null {
-  const parts = partsOf(x!, out!, attrs);
+  const parts = meansOf(x!, out!, attrs);
   if (!parts) return null;
   const stage = meansStage(parts, parts.count, parts.size, (w, own, at) => {
     w.line(`let i = ${own};`);
@@ -111,7 +111,7 @@ export function resampleGradPlan(
   [dx]: readonly TensorMeta[],
   attrs: Attrs,
 ): WgslPlan | null {
-  const parts = partsOf(dx!, dy!, attrs);
+  const parts = meansOf(dx!, dy!, attrs);
   if (!parts) return null;
   const stage = meansStage(parts, parts.size, parts.count, (w, own, at) => {
     const count = w.count('count', parts.count);
