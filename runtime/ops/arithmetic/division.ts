@@ -82,7 +82,7 @@ export function round(a: Tensor, given: Keyword<'decimals'> = 0): Tensor {
   const decimals = numberFrom('round', 'decimals', given, 0);
   if (equals(decimals, 0)) return roundToInteger(a);
   expectWhole('round', 'decimals', decimals);
-  if (anyHalf(a)) return roundedOnce([a], (own) => round(own, decimals));
+  if (anyHalf(a)) return roundedOnce([a], (converted) => round(converted, decimals));
   const scale = power(10, decimals);
   return tidy(() => div(roundToInteger(mul(a, scale)), scale));
 }

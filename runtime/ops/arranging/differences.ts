@@ -53,13 +53,13 @@ export function diff(x: Tensor, n = 1, dim = -1, options: DiffOptions = {}): Ten
   }
   const { prepend = null, append = null } = options;
   if (n > 1 && anyHalf(x, prepend, append)) {
-    return roundedOnce([x, prepend, append], (own, before, after) =>
-      diff(own, n, dim, { prepend: before, append: after }),
+    return roundedOnce([x, prepend, append], (converted, before, after) =>
+      diff(converted, n, dim, { prepend: before, append: after }),
     );
   }
   return tidy(() => {
     if (n === 0) return clone(x);
-    const ends = [prepend, x, append].filter((own) => own !== null);
+    const ends = [prepend, x, append].filter((each) => each !== null);
     let result = ends.length > 1 ? cat(ends, at) : x;
     const steps = Math.min(n, result.shape[at]! + 1);
     for (let i = 0; i < steps; i++) result = stepped(result, at);
@@ -99,9 +99,9 @@ export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
   expectTensors('gradient', x);
   expectOptions('gradient', options, gradientOptions);
   const { spacing = 1, dim = x.shape.map((_, d) => d), edgeOrder = 1 } = options;
-  const dims = [dim].flat().map((own) => normalizeDim(own as number, x.rank, 'gradient'));
+  const dims = [dim].flat().map((item) => normalizeDim(item as number, x.rank, 'gradient'));
   const steps = isNumber(spacing) ? dims.map(() => spacing) : spacing;
-  const tooShort = dims.some((own) => (x.shape[own] ?? 0) < edgeOrder + 1);
+  const tooShort = dims.some((item) => (x.shape[item] ?? 0) < edgeOrder + 1);
   if (steps.length !== dims.length || tooShort) {
     throw new ArgumentError({
       what: 'gradient: not enough places',
@@ -112,10 +112,10 @@ export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
   }
   return tidy(() => {
     const numbers = cast(x, floating(x.dtype));
-    return dims.map((own, i) =>
+    return dims.map((item, i) =>
       roundedOnce(
         [numbers, steps[i]!],
-        (values, step) => slopes(values, own, step, edgeOrder),
+        (values, step) => slopes(values, item, step, edgeOrder),
         numbers.dtype,
       ),
     );

@@ -103,7 +103,7 @@ export function convTranspose2d(
  */
 function withLastWindows(x: Tensor, stride: Pair, added: Pair): Tensor {
   const after = x.shape.map((_, d) => (d < 2 ? 0 : Math.floor(added[d - 2]! / stride[d - 2]!)));
-  if (after.every((own) => own === 0)) return x;
+  if (after.every((each) => each === 0)) return x;
   return padConstant(
     x,
     x.shape.map(() => 0),
@@ -116,7 +116,7 @@ function transposedSize(x: Tensor, weight: Tensor, sizes: ConvSizes, added: Pair
   const { stride, padding, dilation, groups } = sizes;
   const fits = x.rank === 4 && weight.rank === 4 && x.shape[1] === weight.shape[0];
   const open = added.every(
-    (own, i) => Number.isInteger(own) && own >= 0 && own < Math.max(stride[i]!, dilation[i]!),
+    (each, i) => Number.isInteger(each) && each >= 0 && each < Math.max(stride[i]!, dilation[i]!),
   );
   const size = [0, 1].map(
     (i) =>
@@ -127,7 +127,7 @@ function transposedSize(x: Tensor, weight: Tensor, sizes: ConvSizes, added: Pair
       1,
   );
   const floats = dtypes[x.dtype].floating && x.dtype === weight.dtype;
-  if (fits && floats && open && x.shape[1]! % groups === 0 && size.every((own) => own >= 1)) {
+  if (fits && floats && open && x.shape[1]! % groups === 0 && size.every((each) => each >= 1)) {
     return size;
   }
   throw new ShapeError({

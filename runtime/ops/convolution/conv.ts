@@ -186,7 +186,7 @@ export interface ConvSizes {
 
 export function expectSizes(name: string, { stride, dilation, padding, groups }: ConvSizes): void {
   const whole = (list: readonly number[], from: number) =>
-    list.length === 2 && list.every((own) => Number.isInteger(own) && own >= from);
+    list.length === 2 && list.every((each) => Number.isInteger(each) && each >= from);
   if (whole(stride, 1) && whole(dilation, 1) && whole(padding, 0) && whole([groups, 1], 1)) return;
   throw new ArgumentError({
     what: `${name}: not sizes of windows`,
@@ -242,9 +242,9 @@ export function conv2d(
 /** An odd amount puts the larger half after the input, as in PyTorch. */
 function paddedToSame(x: Tensor, weight: Tensor, stride: Pair, dilation: Pair) {
   expectNoStride('conv2d', stride);
-  const total = dilation.map((own, i) => own * ((weight.shape[i + 2] ?? 1) - 1));
-  const padding = total.map((own) => Math.floor(own / 2)) as unknown as Pair;
-  if (total.every((own) => own % 2 === 0)) return { padding, source: x };
+  const total = dilation.map((each, i) => each * ((weight.shape[i + 2] ?? 1) - 1));
+  const padding = total.map((each) => Math.floor(each / 2)) as unknown as Pair;
+  if (total.every((each) => each % 2 === 0)) return { padding, source: x };
   const after = x.shape.map((_, d) => (d < 2 ? 0 : total[d - 2]! % 2));
   return {
     padding,

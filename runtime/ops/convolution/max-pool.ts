@@ -67,7 +67,7 @@ function expectWindows(x: TensorMeta, { kernel, stride, padding, dilation, size 
   const fits = ([list, from]: readonly [Attrs[string] | undefined, number]) =>
     Array.isArray(list) &&
     list.length === 2 &&
-    list.every((own) => Number.isSafeInteger(own) && own >= from && own < 2 ** 31);
+    list.every((item) => Number.isSafeInteger(item) && item >= from && item < 2 ** 31);
   const sizes = [
     [kernel, 1],
     [stride, 1],
@@ -182,7 +182,7 @@ function pooled(
     const size = attrs.size as readonly number[];
     const shape = [...x.shape.slice(0, -count), ...size.slice(2 - count)];
     return results(
-      found.map((own) => reshape(own, shape)),
+      found.map((each) => reshape(each, shape)),
       returnIndices,
     );
   });

@@ -45,7 +45,7 @@ const resamplingRules = {
 function isResampling({ mode, step, kernel, stride, padding, divisor }: Attrs): boolean {
   if (mode === 'area') return true;
   if (mode === 'window') {
-    return [kernel, stride, padding, divisor].every((own) => own !== undefined);
+    return [kernel, stride, padding, divisor].every((each) => each !== undefined);
   }
   return Number.isFinite(step) && (step as number) >= 0;
 }
@@ -54,7 +54,7 @@ function isResampling({ mode, step, kernel, stride, padding, divisor }: Attrs): 
 function isResized(whole: Shape, part: Shape, { dim, size }: Attrs): boolean {
   return sameShape(
     part,
-    whole.map((own, d) => (d === dim ? (size as number) : own)),
+    whole.map((each, d) => (d === dim ? (size as number) : each)),
   );
 }
 
@@ -65,7 +65,7 @@ export const resampleOp: OpRecord = defineOp({
   fits: (_inputs, attrs) => isResampling(attrs) || 'numbers of the mode',
   infer: ([x], { dim, size }) => ({
     dtype: inferFloat('resample')([x!]).dtype,
-    shape: x!.shape.map((own, d) => (d === dim ? (size as number) : own)),
+    shape: x!.shape.map((item, d) => (d === dim ? (size as number) : item)),
   }),
   kernel: named('resample', resamplingKernels.resample),
   vjp: {
@@ -185,7 +185,7 @@ export function interpolate(x: Tensor, options: InterpolateOptions): Tensor {
     : forEach(size!, count);
   expectSizes('interpolate', x, sizes, count);
   const givenSteps = options.recomputeScaleFactor ? null : factors;
-  return inFloat(x, (own) => {
+  return inFloat(x, (converted) => {
     const result = sizes.reduce((current, to, i) => {
       const from = x.shape[i + 2]!;
       const step = alignCorners
@@ -195,8 +195,8 @@ export function interpolate(x: Tensor, options: InterpolateOptions): Tensor {
           : from / to;
       if (to === from && step === 1) return current;
       return resampled(current, i + 2, to, resamplingOf(mode, step, alignCorners));
-    }, own);
-    return result === own ? clone(own) : result;
+    }, converted);
+    return result === converted ? clone(converted) : result;
   });
 }
 
@@ -249,11 +249,11 @@ function averaged(
   }
   const divisor = divisorOverride !== null ? 1 : countIncludePad ? 0 : -1;
   const first = x.rank - sizes.length;
-  return inFloat(x, (own) => {
+  return inFloat(x, (converted) => {
     const sums = sizes.reduce((current, { kernel, stride, padding, out }, i) => {
       const how = { mode: 'window', kernel, stride, padding, divisor } as const;
       return resampled(current, first + i, out, how);
-    }, own);
+    }, converted);
     return divisorOverride === null ? sums : mul(sums, quotient(1, divisorOverride));
   });
 }
@@ -296,13 +296,13 @@ function adaptiveAvgPool<Size>(name: string, count: number) {
   return (x: Tensor, size: Size): Tensor => {
     const sizes = pooledSize(name, x, count, size);
     const first = x.rank - count;
-    return inFloat(x, (own) => {
+    return inFloat(x, (converted) => {
       const result = sizes.reduce(
         (current, to, i) =>
           to === x.shape[first + i] ? current : resampled(current, first + i, to, { mode: 'area' }),
-        own,
+        converted,
       );
-      return result === own ? clone(own) : result;
+      return result === converted ? clone(converted) : result;
     });
   };
 }

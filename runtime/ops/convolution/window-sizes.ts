@@ -36,7 +36,7 @@ function expectNumbers(
   count: number,
   from: number,
 ) {
-  if (list.length === count && list.every((own) => Number.isInteger(own) && own >= from)) return;
+  if (list.length === count && list.every((each) => Number.isInteger(each) && each >= from)) return;
   throw new ArgumentError({
     what: `${name}: not a ${what}`,
     given: formatShape(list),
@@ -84,9 +84,9 @@ export function windowSizes(
   expectNumbers(name, 'dilation', dilation, count, 1);
   expectSpatial(name, x, count);
   const sizeOf = (i: number) => x.shape[x.rank - count + i]!;
-  const sizes = kernel.map((own, i) => {
+  const sizes = kernel.map((item, i) => {
     const window = {
-      kernel: own,
+      kernel: item,
       stride: stride[i]!,
       padding: padding[i]!,
       dilation: dilation[i]!,
@@ -126,7 +126,7 @@ export function pooledSize(name: string, x: Tensor, count: number, size: unknown
     | number
     | null
   )[];
-  const sizes = given.map((own, i) => own ?? x.shape[x.rank - count + i]!);
+  const sizes = given.map((each, i) => each ?? x.shape[x.rank - count + i]!);
   expectNumbers(name, 'size', sizes, count, 0);
   return sizes;
 }

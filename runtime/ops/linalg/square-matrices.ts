@@ -31,7 +31,7 @@ export function expectMatrices(name: string, x: TensorMeta): void {
 /** Throws DTypeError for operands that are not floating-point numbers of one dtype. */
 export function expectFloating(name: string, ...operands: readonly TensorMeta[]): void {
   const { dtype } = operands[0]!;
-  if (dtypes[dtype].floating && operands.every((own) => own.dtype === dtype)) return;
+  if (dtypes[dtype].floating && operands.every((each) => each.dtype === dtype)) return;
   throw new DTypeError({
     what: `${name}: not floating-point tensors of one dtype`,
     given: operands.map(formatSpec).join(' and '),

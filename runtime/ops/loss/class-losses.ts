@@ -125,7 +125,7 @@ function ofLabels(name: string, logProbs: Tensor, target: Tensor, options: NllOp
   if (anyHalf(logProbs, weight)) {
     return roundedOnce(
       [logProbs, weight],
-      (own, w) => ofLabels(name, own, target, { ...options, weight: w }),
+      (converted, w) => ofLabels(name, converted, target, { ...options, weight: w }),
       logProbs.dtype,
     );
   }

@@ -139,8 +139,8 @@ export function multiMarginLoss(x: Tensor, target: Tensor, given: MultiMarginOpt
     expectOptions('multiMarginLoss', given, multiMarginKinds);
     const { p = 1, margin = 1, weight = null, ...options } = given;
     if (anyHalf(x, weight))
-      return roundedOnce([x, weight], (own, w) =>
-        multiMarginLoss(own, target, { p, margin, weight: w, ...options }),
+      return roundedOnce([x, weight], (converted, w) =>
+        multiMarginLoss(converted, target, { p, margin, weight: w, ...options }),
       );
     return tidy(() => {
       const rows = x.rank < 2 ? reshape(x, [1, x.numel()]) : x;

@@ -152,7 +152,7 @@ export function gaussianNllLoss(
 
 function fittingVariance(x: Tensor, variance: Tensor): Tensor {
   const sameShape = (shape: readonly number[]) =>
-    shape.length === variance.rank && shape.every((own, d) => own === variance.shape[d]);
+    shape.length === variance.rank && shape.every((size, d) => size === variance.shape[d]);
   if (sameShape(x.shape)) return variance;
   const rows = x.shape.slice(0, -1);
   if (x.rank > 0 && sameShape(rows)) return unsqueeze(variance, -1);

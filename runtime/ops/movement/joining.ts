@@ -50,7 +50,7 @@ export const catOp = defineOp({
 });
 
 function withSize(shape: Shape, dim: number, size: number): Shape {
-  return shape.map((own, d) => (d === dim ? size : own));
+  return shape.map((each, d) => (d === dim ? size : each));
 }
 
 function expectSome(op: string, tensors: readonly Tensor[]): void {

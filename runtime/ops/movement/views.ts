@@ -26,7 +26,7 @@ import { clone, permute, reshape, transpose } from './movement.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
 
 export function replaced<T>(list: readonly T[], at: number, value: T): T[] {
-  return list.map((own, i) => (i === at ? value : own));
+  return list.map((each, i) => (i === at ? value : each));
 }
 
 // Slices with a step
@@ -233,9 +233,9 @@ export function unflatten(x: Tensor, dim: number, sizes: Shape): Tensor {
   const at = normalizeDim(dim, x.rank, 'unflatten');
   expectList('unflatten', 'sizes', sizes);
   const size = x.shape[at] ?? 1;
-  const known = sizeOf(sizes.filter((own) => own !== -1));
-  const resolved = sizes.map((own) => (own === -1 ? size / known : own));
-  if (sizeOf(resolved) !== size || !resolved.every((own) => Number.isInteger(own) && own >= 0)) {
+  const known = sizeOf(sizes.filter((each) => each !== -1));
+  const resolved = sizes.map((each) => (each === -1 ? size / known : each));
+  if (sizeOf(resolved) !== size || !resolved.every((each) => Number.isInteger(each) && each >= 0)) {
     throw new ShapeError({
       what: "unflatten: the sizes don't multiply to the dimension",
       given: `${formatShape(sizes)} for dimension ${at} of ${formatSpec(x)}`,

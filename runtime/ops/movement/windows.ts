@@ -147,8 +147,8 @@ function windowsOver(
   ) as unknown as Pair;
   const whole = [...kernel, ...dilation, ...stride, ...count];
   if (
-    whole.every((own) => Number.isInteger(own) && own >= 1) &&
-    padding.every((own) => Number.isInteger(own) && own >= 0)
+    whole.every((each) => Number.isInteger(each) && each >= 1) &&
+    padding.every((each) => Number.isInteger(each) && each >= 0)
   ) {
     return { kernel, dilation, padding, stride, count };
   }

@@ -134,7 +134,8 @@ export function groupNorm(
   return normalized(
     x,
     floating(x.dtype),
-    (own) => standardize('groupNorm', own, weight, bias, inGroups(own, groups, eps)).out,
+    (converted) =>
+      standardize('groupNorm', converted, weight, bias, inGroups(converted, groups, eps)).out,
   );
 }
 
@@ -222,7 +223,8 @@ export function batchNorm(
         return tidy(() =>
           roundedOnce(
             [x, runningMean, runningVar],
-            (own, center, variance) => byRunning(own, center, variance, { weight, bias }, eps),
+            (converted, center, variance) =>
+              byRunning(converted, center, variance, { weight, bias }, eps),
             floating(x.dtype),
           ),
         );
@@ -245,10 +247,10 @@ export function batchNorm(
         remedy: 'use a larger batch, or training: false',
       });
     }
-    return normalized(x, floating(x.dtype), (own) => {
-      const view = [own.shape[0]!, channels, sizeOf(own.shape.slice(2))];
+    return normalized(x, floating(x.dtype), (converted) => {
+      const view = [converted.shape[0]!, channels, sizeOf(converted.shape.slice(2))];
       const grouping = { view, over: [0, 2], weightShape: [channels, 1], eps, centered: true };
-      const result = standardize('batchNorm', own, weight, bias, grouping);
+      const result = standardize('batchNorm', converted, weight, bias, grouping);
       follow({ runningMean, runningVar }, result, count, momentum);
       return result.out;
     });
@@ -307,8 +309,14 @@ function perInstance(x: Tensor, options: InstanceNormOptions): Tensor {
   if (!useInputStats) return batchNorm(x, runningMean, runningVar, { weight, bias, eps });
   expectNormDTypes('instanceNorm', normalizedSpec(x), { runningMean, runningVar });
   const channels = expectChannels('instanceNorm', x);
-  return normalized(x, floating(x.dtype), (own) => {
-    const result = standardize('instanceNorm', own, weight, bias, inGroups(own, channels, eps));
+  return normalized(x, floating(x.dtype), (converted) => {
+    const result = standardize(
+      'instanceNorm',
+      converted,
+      weight,
+      bias,
+      inGroups(converted, channels, eps),
+    );
     const perChannel = (values: Tensor) => mean(reshape(values, [x.shape[0]!, channels]), 0);
     if (runningMean || runningVar) {
       const found = noGrad(() => ({

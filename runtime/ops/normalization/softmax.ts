@@ -101,12 +101,12 @@ function alongDim(op: OpRecord, x: Tensor, dim: number): Tensor {
 /** eˣ divided by its sum along `dim`. */
 export const softmax = (x: Tensor, dim = -1, options: DTypeOption = {}): Tensor => {
   expectTensors('softmax', x);
-  return withDType('softmax', x, options, (own) => alongDim(softmaxOp, own, dim));
+  return withDType('softmax', x, options, (converted) => alongDim(softmaxOp, converted, dim));
 };
 /** The logarithm of softmax along `dim`. */
 export const logSoftmax = (x: Tensor, dim = -1, options: DTypeOption = {}): Tensor => {
   expectTensors('logSoftmax', x);
-  return withDType('logSoftmax', x, options, (own) => alongDim(logSoftmaxOp, own, dim));
+  return withDType('logSoftmax', x, options, (converted) => alongDim(logSoftmaxOp, converted, dim));
 };
 
 /** The softmax of −x: the smallest value gets the largest probability. */

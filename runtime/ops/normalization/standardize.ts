@@ -35,7 +35,7 @@ export function standardize(
   bias: Tensor | null,
   grouping: Grouping,
 ): Standardized {
-  for (const own of [weight, bias]) if (own) expectWeights(name, own, grouping);
+  for (const item of [weight, bias]) if (item) expectWeights(name, item, grouping);
   expectNormDTypes(name, x, { weight, bias });
   const count = sizeOf(grouping.weightShape);
   // If only one of the two is missing, it is filled with ones or zeros.
@@ -61,13 +61,13 @@ export function standardize(
 }
 
 function weighed(x: Tensor, affine: readonly Tensor[], { view, weightShape }: Grouping): Tensor {
-  const [weight, bias] = affine.map((own) => reshape(own, weightShape));
+  const [weight, bias] = affine.map((each) => reshape(each, weightShape));
   return reshape(add(mul(reshape(x, view), weight!), bias!), x.shape);
 }
 
 function ofOps(x: Tensor, affine: readonly Tensor[], grouping: Grouping): Standardized {
   const { out, center, variance } = plain(x, grouping);
-  const [weight, bias] = affine.map((own) => reshape(own, grouping.weightShape));
+  const [weight, bias] = affine.map((each) => reshape(each, grouping.weightShape));
   const result = weight && bias ? add(mul(out, weight), bias) : out;
   return {
     out: reshape(result, x.shape),

@@ -61,7 +61,7 @@ function ofIntegers(name: string, fn: (typeof names)[number], ofBools: boolean) 
         expectIntegers(name, ofBools, other);
         const dtype = promote(x.dtype, other.dtype);
         const shape = broadcastShapes(x.shape, other.shape, name);
-        const operands = [x, other].map((own) => expand(cast(own, dtype), shape));
+        const operands = [x, other].map((each) => expand(cast(each, dtype), shape));
         return bind1(integerPairsOp, operands, { fn });
       });
     });

@@ -175,7 +175,9 @@ export const heavisideOp = defineOp({
 export const heaviside = (a: Tensor, values: Tensor): Tensor => {
   expectTensors('heaviside', a, values);
   expectTensor(heavisideOp, values);
-  return casting([a, values], promote(a.dtype, values.dtype), (own) => bind1(heavisideOp, own));
+  return casting([a, values], promote(a.dtype, values.dtype), (converted) =>
+    bind1(heavisideOp, converted),
+  );
 };
 
 /** The sign of −0 is only visible in its inverse. */

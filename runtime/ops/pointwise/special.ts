@@ -276,7 +276,7 @@ export const sinc = (a: Tensor): Tensor => {
 export function logit(a: Tensor, eps: number | null = null): Tensor {
   expectTensors('logit', a);
   if (eps !== null) expectNumber('logit', 'eps', eps);
-  if (anyHalf(a)) return roundedOnce([a], (own) => logit(own, eps));
+  if (anyHalf(a)) return roundedOnce([a], (converted) => logit(converted, eps));
   return tidy(() => {
     const real = cast(a, floating(a.dtype));
     const clamped = eps === null ? real : keptFromEnds(real, eps);

@@ -196,6 +196,6 @@ export function glu(a: Tensor, dim = -1): Tensor {
       remedy: 'choose another dimension, or pad() this one',
     });
   }
-  if (anyHalf(a)) return roundedOnce([a], (own) => glu(own, dim));
+  if (anyHalf(a)) return roundedOnce([a], (converted) => glu(converted, dim));
   return tidy(() => mul(narrow(a, at, 0, size / 2), sigmoid(narrow(a, at, size / 2, size / 2))));
 }

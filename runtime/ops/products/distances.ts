@@ -32,7 +32,7 @@ export interface NormalizeOptions {
 export function normalize(x: Tensor, options: NormalizeOptions = {}): Tensor {
   expectTensors('normalize', x);
   expectOptions('normalize', options, { p: judgedLater, dim: judgedLater, eps: anyOperand });
-  if (anyHalf(x)) return roundedOnce([x], (own) => normalize(own, options));
+  if (anyHalf(x)) return roundedOnce([x], (converted) => normalize(converted, options));
   const { p = 2, dim = 1, eps = 1e-12 } = options;
   return naming('normalize', () =>
     tidy(() => div(x, clampMin(norm(x, p, dim, { keepDim: true }), eps))),

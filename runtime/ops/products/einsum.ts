@@ -87,12 +87,14 @@ function unequal(label: Label, a: number, b: number): ShapeError {
 /** Returns the letters that occur once, in order, after the ellipsis. */
 function impliedResult(terms: readonly Term[], texts: readonly string[]): Label[] {
   const letters = texts.join('').replaceAll('.', '').split('');
-  const single = letters.filter((own) => letters.indexOf(own) === letters.lastIndexOf(own)).sort();
+  const single = letters
+    .filter((each) => letters.indexOf(each) === letters.lastIndexOf(each))
+    .sort();
   return [...longestEllipsis(terms), ...single];
 }
 
 function longestEllipsis(terms: readonly Term[]): Label[] {
-  const counts = terms.map(({ labels }) => labels.filter((own) => own.startsWith('…')).length);
+  const counts = terms.map(({ labels }) => labels.filter((each) => each.startsWith('…')).length);
   return ellipsis(Math.max(0, ...counts));
 }
 
@@ -192,7 +194,7 @@ export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
   }
   // Two terms are a single product, whose half-precision result is rounded once anyway.
   if (tensors.length > 2 && anyHalf(...tensors)) {
-    return roundedOnce(tensors, (...own) => einsum(equation, own));
+    return roundedOnce(tensors, (...converted) => einsum(equation, converted));
   }
   return tidy(() => {
     const terms = texts.map((text, i) => termOf(equation, text, tensors[i]!));

@@ -57,7 +57,7 @@ const isInt = (value: unknown, min: number): boolean =>
   (Number.isSafeInteger(value) && Number(value) >= min) || isSymbolic(value);
 
 const areInts = (value: unknown, min: number): value is readonly number[] =>
-  Array.isArray(value) && value.every((own) => isInt(own, min));
+  Array.isArray(value) && value.every((item) => isInt(item, min));
 
 /** Returns the rule's expectation if the value breaks it, else null. */
 function expectedOf(rule: AttrRule, value: unknown, rank: number): string | null {

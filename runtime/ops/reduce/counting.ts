@@ -122,7 +122,7 @@ export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
       remedy: 'leave min and max out for the range of the data',
     });
   }
-  if (anyHalf(x)) return roundedOnce([x], (own) => histc(own, bins, min, max));
+  if (anyHalf(x)) return roundedOnce([x], (converted) => histc(converted, bins, min, max));
   return tidy(() => {
     const flat = reshape(x, [x.numel()]);
     const ofData = equals(min, max);

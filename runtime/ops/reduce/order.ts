@@ -76,7 +76,7 @@ function ordered<D extends DType>(
   return tidy(() => {
     if (x.rank > 0) return bind(op, [x], attrs) as ValuesAndIndices<D>;
     const found = bind(op, [reshape(x, [1])], attrs);
-    return found.map((own) => reshape(own, [])) as ValuesAndIndices<D>;
+    return found.map((each) => reshape(each, [])) as ValuesAndIndices<D>;
   });
 }
 
@@ -176,8 +176,8 @@ export function kthvalue<D extends DType>(
   return tidy(() => {
     const smallest = naming('kthvalue', () => ordered(topkOp, x, at, false, k));
     if (x.rank === 0) return smallest;
-    const chosen = smallest.map((own) => {
-      const last = select(own, at, k - 1);
+    const chosen = smallest.map((each) => {
+      const last = select(each, at, k - 1);
       return keepDim ? unsqueeze(last, at) : last;
     });
     return chosen as ValuesAndIndices<D>;

@@ -30,7 +30,7 @@ const plus = (a: Dual, b: Dual): Dual => ({
 function moved(x: Tensor, dim: number, steps: number, filler: number): Tensor {
   const size = x.shape[dim]!;
   const count = Math.abs(steps);
-  const shape = x.shape.map((own, d) => (d === dim ? count : own));
+  const shape = x.shape.map((each, d) => (d === dim ? count : each));
   const kept = narrow(x, dim, steps > 0 ? 0 : count, size - count);
   const filled = fullLike(x, filler, { shape });
   return cat(steps > 0 ? [filled, kept] : [kept, filled], dim);

@@ -99,7 +99,7 @@ function found(
   options: QuantileOptions,
 ): Tensor {
   if (anyHalf(x)) {
-    return roundedOnce([x], (own) => found(name, withoutNaN, own, q, options));
+    return roundedOnce([x], (converted) => found(name, withoutNaN, converted, q, options));
   }
   const { dim = null, keepDim = false, interpolation = 'linear' } = options;
   return tidy(() => {

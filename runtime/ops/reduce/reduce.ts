@@ -201,7 +201,7 @@ export function sum(
   if (typeof options === 'boolean' || hasKeywords(dims, options, sumNames))
     return sum(x, ...positional('sum', dims, options, sumNames));
   const { dtype, keepDim = false } = options;
-  if (dtype) return inDType(x, dtype, (own) => sum(own, dims, { keepDim }));
+  if (dtype) return inDType(x, dtype, (converted) => sum(converted, dims, { keepDim }));
   const total = summed(x, dims, options);
   return total === x ? bind1(copy, [x]) : total;
 }
@@ -225,8 +225,8 @@ export function mean(
     if (typeof options === 'boolean' || hasKeywords(dims, options, sumNames))
       return mean(x, ...positional('mean', dims, options, sumNames));
     const { dtype, keepDim = false } = options;
-    if (dtype) return inDType(x, dtype, (own) => mean(own, dims, { keepDim }));
-    if (anyHalf(x)) return roundedOnce([x], (own) => mean(own, dims, options));
+    if (dtype) return inDType(x, dtype, (converted) => mean(converted, dims, { keepDim }));
+    if (anyHalf(x)) return roundedOnce([x], (converted) => mean(converted, dims, options));
     if (!dtypes[x.dtype].floating) {
       throw new DTypeError({
         what: 'mean: not a floating-point tensor',

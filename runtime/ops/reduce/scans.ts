@@ -83,12 +83,14 @@ function scan(op: OpRecord, x: Tensor, dim: number, attrs: { readonly reverse?: 
 /** Partial sums along `dim`. */
 export const cumsum = (x: Tensor, dim: number, options: DTypeOption = {}): Tensor => {
   expectTensors('cumsum', x);
-  return withDType('cumsum', x, options, (own) => scan(cumsumOp, own, dim, { reverse: false }));
+  return withDType('cumsum', x, options, (converted) =>
+    scan(cumsumOp, converted, dim, { reverse: false }),
+  );
 };
 /** Partial products along `dim`. */
 export const cumprod = (x: Tensor, dim: number, options: DTypeOption = {}): Tensor => {
   expectTensors('cumprod', x);
-  return withDType('cumprod', x, options, (own) => scan(cumprodOp, own, dim, {}));
+  return withDType('cumprod', x, options, (converted) => scan(cumprodOp, converted, dim, {}));
 };
 
 export const prodOp = defineOp({
@@ -122,7 +124,7 @@ export function prod(
 ): Tensor {
   expectTensors('prod', x);
   expectFlag('prod', 'keepDim', keepDim);
-  return withDType('prod', x, options, (own) => product(own, dim, keepDim));
+  return withDType('prod', x, options, (converted) => product(converted, dim, keepDim));
 }
 
 function product(x: Tensor, dim: number | null, keepDim: boolean): Tensor {

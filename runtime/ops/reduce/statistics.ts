@@ -53,7 +53,7 @@ export function variance(
   if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
     return variance(x, ...positional('var', dims, options, varianceNames));
   }
-  if (anyHalf(x)) return roundedOnce([x], (own) => variance(own, dims, options));
+  if (anyHalf(x)) return roundedOnce([x], (converted) => variance(converted, dims, options));
   const { correction = 1, ...rest } = options;
   expectNumber('var', 'correction', correction);
   const computed = () => {
@@ -76,7 +76,7 @@ export function std(
     if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
       return std(x, ...positional('std', dims, options, varianceNames));
     }
-    if (anyHalf(x)) return roundedOnce([x], (own) => std(own, dims, options));
+    if (anyHalf(x)) return roundedOnce([x], (converted) => std(converted, dims, options));
     return tidy(() => rootOfSum(variance(x, dims, options)));
   });
 }
@@ -127,7 +127,7 @@ export function norm(
     expectTensors('norm', x);
     if (typeof options === 'boolean' || hasKeywords(dims, options))
       return norm(x, p, ...positional('norm', dims, options));
-    if (anyHalf(x)) return roundedOnce([x], (own) => norm(own, p, dims, options));
+    if (anyHalf(x)) return roundedOnce([x], (converted) => norm(converted, p, dims, options));
     if (p === 'nuc') return nuclearNorm(x, dims, options);
     if (p !== 'fro') expectNumber('norm', 'p', p);
     return tidy(() => {
@@ -177,7 +177,7 @@ export function logsumexp(
     expectTensors('logsumexp', x);
     if (typeof options === 'boolean' || hasKeywords(dims, options))
       return logsumexp(x, ...positional('logsumexp', dims, options));
-    if (anyHalf(x)) return roundedOnce([x], (own) => logsumexp(own, dims, options));
+    if (anyHalf(x)) return roundedOnce([x], (converted) => logsumexp(converted, dims, options));
     return tidy(() => {
       // The maximum cancels out, so it counts as constant; an infinite maximum must not be subtracted from itself.
       const floats = cast(x, floating(x.dtype));
@@ -219,7 +219,7 @@ export function nanmean(
     expectTensors('nanmean', x);
     if (typeof options === 'boolean' || hasKeywords(dims, options))
       return nanmean(x, ...positional('nanmean', dims, options));
-    if (anyHalf(x)) return roundedOnce([x], (own) => nanmean(own, dims, options));
+    if (anyHalf(x)) return roundedOnce([x], (converted) => nanmean(converted, dims, options));
     return tidy(() => div(nansum(x, dims, options), sum(logicalNot(isnan(x)), dims, options)));
   });
 }
