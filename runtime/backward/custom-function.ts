@@ -108,7 +108,7 @@ export function applyRules<Inputs extends readonly unknown[], Result extends Out
 const forwardKinds = { result: either(aTensor, arrayOf(aTensor)) };
 const entryKind = either(
   aTensor,
-  that('null', (own) => own === null || own === undefined),
+  that('null', (value) => value === null || value === undefined),
 );
 /** No undefined: a function that returns nothing lacks a `return`. */
 const backwardKinds = { result: either(orNull(aTensor), arrayOf(entryKind)) };

@@ -79,7 +79,7 @@ export function gradWith(
     // Now owned by the surrounding tidy, like any result.
     return arrived.map((gradient) => (gradient ? enableGrad(() => share(gradient)) : null));
   } finally {
-    for (const gradients of found.values()) for (const own of gradients) own?.dispose();
+    for (const gradients of found.values()) for (const each of gradients) each?.dispose();
   }
 }
 

@@ -57,7 +57,7 @@ function ofRows<L>(rows: readonly TypedArray[], { ofValues }: Leaves<L>): L {
 }
 
 function allOf<T>(samples: readonly unknown[], is: (own: unknown) => own is T): T[] {
-  const strange = samples.find((own) => !is(own));
+  const strange = samples.find((each) => !is(each));
   if (strange !== undefined || samples.includes(undefined)) throw unfit(strange);
   return samples as T[];
 }
@@ -97,7 +97,7 @@ export function disposable<T>(batch: T): T & Disposable {
   if (typeof batch === 'object' && batch !== null && !(Symbol.dispose in batch)) {
     Object.defineProperty(batch, Symbol.dispose, {
       value: () => {
-        for (const own of tensorsIn(batch)) own.dispose();
+        for (const each of tensorsIn(batch)) each.dispose();
       },
     });
   }

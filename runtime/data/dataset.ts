@@ -30,7 +30,7 @@ export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]>
     if (rows.size !== 1 || rows.has(undefined)) {
       throw new ShapeError({
         what: 'TensorDataset: not the same number of samples',
-        given: tensors.map((own) => formatSpec(own)).join(', ') || 'no tensors',
+        given: tensors.map((each) => formatSpec(each)).join(', ') || 'no tensors',
         expected: 'tensors with equally many rows',
         remedy: 'the first dimension counts the samples',
       });
@@ -43,15 +43,15 @@ export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]>
   }
 
   get(index: number): T {
-    return this.tensors.map((own) => select(own, 0, index)) as unknown as T;
+    return this.tensors.map((each) => select(each, 0, index)) as unknown as T;
   }
 
   batch(indices: ArrayLike<number>): T & Disposable {
     const those = indicesOf('TensorDataset', indices, this.length);
     const rows = tidy(() =>
-      this.tensors.map((own) => {
-        const index = deviceGuard(own.device, () => tensor(those));
-        return indexSelect(own, 0, index);
+      this.tensors.map((each) => {
+        const index = deviceGuard(each.device, () => tensor(those));
+        return indexSelect(each, 0, index);
       }),
     );
     return disposable(rows as unknown as T);
@@ -120,7 +120,7 @@ export class StackDataset<
   get(index: number): Samples<D> {
     expectArguments('StackDataset', { index }, { index: anyInteger });
     if (Array.isArray(this.datasets)) {
-      return this.datasets.map((own: Dataset<unknown>) => own.get(index)) as never;
+      return this.datasets.map((each: Dataset<unknown>) => each.get(index)) as never;
     }
     return Object.fromEntries(
       Object.entries(this.datasets).map(([name, own]) => [name, own.get(index)]),
@@ -179,7 +179,7 @@ export function randomSplit<Sample, Batch = never>(
   if (parts) {
     const rest = length - counts.reduce((sum, own) => sum + own, 0);
     for (let i = 0; i < rest; i++) counts[i % counts.length]!++;
-  } else if (total !== length || !lengths.every((own) => Number.isInteger(own) && own >= 0)) {
+  } else if (total !== length || !lengths.every((each) => Number.isInteger(each) && each >= 0)) {
     throw new ArgumentError({
       what: "randomSplit: the lengths don't fit",
       given: `${lengths.join(' + ')} for ${length} samples`,

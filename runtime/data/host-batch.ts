@@ -28,7 +28,7 @@ export function isHostTensor(value: unknown): value is HostTensor {
 export const hostLeaves: Leaves<HostTensor> = {
   ofTensors: (tensors) => {
     const [first] = tensors as [Tensor];
-    const parts = tensors.map((own) => own.dataSync());
+    const parts = tensors.map((each) => each.dataSync());
     const all = new (parts[0]!.constructor as new (length: number) => TypedArray)(
       first.numel() * tensors.length,
     );
@@ -55,7 +55,7 @@ export function mapped(value: unknown, change: (own: unknown) => unknown): unkno
 /** Collects buffers that can be transferred instead of copied. */
 export function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
   if (ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer) found.add(value.buffer);
-  else if (Array.isArray(value)) for (const own of value) buffersIn(own, found);
-  else if (isPlainObject(value)) for (const own of Object.values(value)) buffersIn(own, found);
+  else if (Array.isArray(value)) for (const each of value) buffersIn(each, found);
+  else if (isPlainObject(value)) for (const each of Object.values(value)) buffersIn(each, found);
   return found;
 }

@@ -2,7 +2,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { expectArguments } from '../options/expect-options.ts';
 import { that } from '../options/option-kinds.ts';
 
-const several = that('an array of indices', (own) => typeof own === 'object' && own !== null);
+const several = that('an array of indices', (value) => typeof value === 'object' && value !== null);
 
 /** Returns the indices of samples as 32-bit integers; throws ArgumentError for one that no sample has. */
 export function indicesOf(

@@ -49,7 +49,7 @@ function leavesOf(owner: string, inputs: TensorOrTensors, createGraph: boolean):
     });
   }
   return calledAs(owner, () =>
-    list.map((own) => (createGraph && own.requiresGrad ? own : own.detach().requiresGrad_())),
+    list.map((each) => (createGraph && each.requiresGrad ? each : each.detach().requiresGrad_())),
   );
 }
 
@@ -65,7 +65,7 @@ function called(
 }
 
 const zerosFor = (found: readonly (Tensor | null)[], leaves: readonly Tensor[]): Tensor[] =>
-  found.map((own, i) => own ?? zerosLike(leaves[i]!));
+  found.map((item, i) => item ?? zerosLike(leaves[i]!));
 
 /** Returns the gradients of the weighted outputs; zeros for inputs that they don't depend on. */
 function pulledBack(
@@ -75,7 +75,7 @@ function pulledBack(
   options: { readonly createGraph: boolean; readonly retainGraph: boolean },
 ): Tensor[] {
   const differentiable = outputs.map(({ requiresGrad }) => requiresGrad);
-  if (!differentiable.includes(true)) return leaves.map((own) => zerosLike(own));
+  if (!differentiable.includes(true)) return leaves.map((each) => zerosLike(each));
   const found = grad(
     outputs.filter((_, i) => differentiable[i]),
     leaves,
@@ -97,7 +97,7 @@ function vectorsFor(
   const fits = list.length === tensors.length;
   const isLike = (own: Tensor, { shape, dtype }: Tensor) =>
     sameShape(own.shape, shape) && own.dtype === dtype;
-  if (fits && list.every((own, i) => isLike(own, tensors[i]!))) return [...list];
+  if (fits && list.every((item, i) => isLike(item, tensors[i]!))) return [...list];
   throw new ArgumentError({
     what: `${owner}: not a vector of the right shapes and dtypes`,
     given: given === null ? 'null' : list.map(formatSpec).join(', '),
@@ -107,7 +107,7 @@ function vectorsFor(
 }
 
 const finished = (list: readonly Tensor[], createGraph: boolean): Tensor[] =>
-  createGraph ? [...list] : list.map((own) => own.detach());
+  createGraph ? [...list] : list.map((item) => item.detach());
 
 /**
  * Returns `[outputs, vᵀ·J]`: one gradient per input, given one vector per output (by default 1, for an output with one
@@ -154,7 +154,7 @@ export function jvp<I extends TensorOrTensors, O extends TensorOrTensors>(
       const directions = vectorsFor('jvp', leaves, v);
       const outputs = called('jvp', fn, leaves);
       const list = listOf(outputs);
-      const weights = list.map((own) => zerosLike(own).requiresGrad_());
+      const weights = list.map((each) => zerosLike(each).requiresGrad_());
       const found = pulledBack(list, weights, leaves, { createGraph: true, retainGraph: true });
       const product = pulledBack(found, directions, weights, {
         createGraph,
@@ -213,10 +213,10 @@ function jacobians<I extends TensorOrTensors, O extends TensorOrTensors>(
       const leaves = leavesOf(owner, inputs, createGraph);
       const outputs = called(owner, fn, leaves);
       const list = listOf(outputs);
-      const found = list.map((own, i) =>
+      const found = list.map((each, i) =>
         like(
           inputs,
-          finished(jacobianOf(own, leaves, createGraph, i === list.length - 1), createGraph),
+          finished(jacobianOf(each, leaves, createGraph, i === list.length - 1), createGraph),
         ),
       );
       return like(outputs, found) as Like<O, Like<I, Tensor>>;
@@ -274,7 +274,7 @@ export function hvp<I extends TensorOrTensors>(
       const value = expectOneNumber('hvp', called('hvp', fn, leaves));
       const ones = [add(zerosLike(value), 1)];
       const first = pulledBack([value], ones, leaves, { createGraph: true, retainGraph: true });
-      const along = first.map((own, i) => sum(mul(own, vectors[i]!)));
+      const along = first.map((each, i) => sum(mul(each, vectors[i]!)));
       const total = along.slice(1).reduce((all, own) => add(all, own), along[0]!);
       const found = pulledBack([total], [add(zerosLike(total), 1)], leaves, {
         createGraph,

@@ -123,7 +123,7 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
   }
   const [n, c, ...sizes] = x.shape as [number, number, ...number[]];
   const out = grid.shape.slice(1, -1);
-  const [pixels, count] = [sizes, out].map((own) => own.reduce((a, b) => a * b, 1)) as [
+  const [pixels, count] = [sizes, out].map((each) => each.reduce((a, b) => a * b, 1)) as [
     number,
     number,
   ];

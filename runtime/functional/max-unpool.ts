@@ -47,11 +47,11 @@ function maxUnpool<Size extends Sizes>(name: string, dims: 1 | 2 | 3) {
     const [window, step] = [each(kernel), each(options.stride ?? kernel)];
     const border = each(options.padding ?? 0);
     const pooled = x.shape.slice(-dims);
-    const usual = pooled.map((own, i) => (own - 1) * step[i]! - 2 * border[i]! + window[i]!);
+    const usual = pooled.map((item, i) => (item - 1) * step[i]! - 2 * border[i]! + window[i]!);
     const size = options.outputSize ? options.outputSize.slice(-dims) : usual;
     // Whether pooling could have reduced the size to that of `x`.
     const reachable = size.every(
-      (own, i) => own > usual[i]! - step[i]! && own < usual[i]! + step[i]!,
+      (item, i) => item > usual[i]! - step[i]! && item < usual[i]! + step[i]!,
     );
     const ranked = x.rank === dims + 1 || x.rank === dims + 2;
     const counts = [window, step, border, size].every((list) => list.length === dims);

@@ -53,7 +53,7 @@ export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
   if (vectors.length === 1) return vectors[0]!;
   return calledAs('cartesianProd', () =>
     stack(
-      meshgrid([...vectors], 'ij').map((own) => reshape(own, [-1])),
+      meshgrid([...vectors], 'ij').map((each) => reshape(each, [-1])),
       1,
     ),
   );

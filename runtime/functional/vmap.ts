@@ -36,16 +36,16 @@ export function vmap<A extends readonly unknown[], R extends Tensor | readonly T
   expectOptions('vmap', options, kinds);
   const { inDims = 0, outDims = 0 } = options;
   return (...args: A) => {
-    const dims = args.map((own, i) => {
+    const dims = args.map((each, i) => {
       const dim = typeof inDims === 'number' ? inDims : inDims[i];
-      return isTensor(own) ? (dim ?? null) : null;
+      return isTensor(each) ? (dim ?? null) : null;
     });
-    const sizes = args.flatMap((own, i) => {
+    const sizes = args.flatMap((each, i) => {
       const dim = dims[i];
-      return dim === null || dim === undefined ? [] : [(own as Tensor).shape.at(dim)];
+      return dim === null || dim === undefined ? [] : [(each as Tensor).shape.at(dim)];
     });
     const [size] = sizes;
-    if (size === undefined || sizes.some((own) => own !== size)) {
+    if (size === undefined || sizes.some((each) => each !== size)) {
       throw new ShapeError({
         what: 'vmap: no dimension of one size to map over',
         given: sizes.length === 0 ? 'no mapped tensor' : `sizes ${sizes.join(', ')}`,
@@ -64,9 +64,9 @@ export function vmap<A extends readonly unknown[], R extends Tensor | readonly T
     return tidy(() => {
       const results = Array.from({ length: size }, (_, i) =>
         fn(
-          ...(args.map((own, at) => {
+          ...(args.map((each, at) => {
             const dim = dims[at];
-            return dim === null || dim === undefined ? own : select(own as Tensor, dim, i);
+            return dim === null || dim === undefined ? each : select(each as Tensor, dim, i);
           }) as unknown as A),
         ),
       );
@@ -75,7 +75,7 @@ export function vmap<A extends readonly unknown[], R extends Tensor | readonly T
       expectTensorList('vmap', first as readonly Tensor[]);
       return (first as readonly Tensor[]).map((_, which) =>
         stack(
-          results.map((own) => (own as readonly Tensor[])[which]!),
+          results.map((each) => (each as readonly Tensor[])[which]!),
           outDims,
         ),
       ) as unknown as Mapped<R>;

@@ -87,7 +87,7 @@ export class Sequential extends Module {
 /** Returns the modules as an array; throws ArgumentError for anything else among them. */
 function modulesIn<M extends Module>(name: string, given: Iterable<M>): M[] {
   const modules = [...given];
-  const at = modules.findIndex((own) => !isModule(own));
+  const at = modules.findIndex((each) => !isModule(each));
   if (at < 0) return modules;
   throw new ArgumentError({
     what: `${name}: not a module`,

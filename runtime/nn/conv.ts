@@ -273,7 +273,7 @@ export class ConvTranspose3d extends TransposedConvolution<number | Triple> {
 }
 
 function expectGroups(name: string, channels: readonly number[], groups = 1): void {
-  if (channels.every((own) => own % groups === 0)) return;
+  if (channels.every((each) => each % groups === 0)) return;
   throw new ArgumentError({
     what: `${name}: the channels can't be divided among the groups`,
     given: `${channels.join(' and ')} channels, ${groups} groups`,

@@ -200,7 +200,7 @@ abstract class TransformerStack<L extends Module> extends Module {
   }
 }
 
-const aModule = that('a module', (own) => own instanceof Module);
+const aModule = that('a module', (value) => value instanceof Module);
 
 const normKinds = { norm: orNull(aModule) };
 const madeKinds = { layer: aModule };

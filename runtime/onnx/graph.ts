@@ -356,7 +356,7 @@ function runLoop(
     carried = results.slice(1, 1 + count);
     for (let k = 0; k < scans.length; k++) scans[k]!.push(results[1 + count + k]!);
   }
-  return [...carried, ...scans.map((own, k) => stacked(own, body.outputTypes[1 + count + k]))];
+  return [...carried, ...scans.map((each, k) => stacked(each, body.outputTypes[1 + count + k]))];
 }
 
 /** Stacks the values of all iterations along a new dimension; without iterations, the file must declare their type. */

@@ -248,11 +248,11 @@ export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
     slope: number,
     mostTrials: number,
   ) {
-    const from = this.parameters.map((own) => clone(own));
+    const from = this.parameters.map((each) => clone(each));
     const evaluate = (step: number): Trial<Tensor> => {
       this.move(step, direction);
       const value = this.valueAfter(closure());
-      this.parameters.forEach((own, i) => void copy_(own, from[i]!));
+      this.parameters.forEach((each, i) => void copy_(each, from[i]!));
       const at = product(value.gradient, direction);
       return { step, loss: value.loss, slope: at, point: value.gradient };
     };
@@ -310,7 +310,7 @@ export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
       ...numbers[0]!.dataSync(),
     ] as number[];
     const copies = (list: readonly Tensor[] = []) =>
-      noGrad(() => list.map((own) => keep(clone(own))));
+      noGrad(() => list.map((each) => keep(clone(each))));
     disposeMemory(this.memory);
     this.memory = {
       iterations: iterations!,
@@ -342,5 +342,5 @@ function replace(memory: Memory, name: 'direction' | 'gradient', value: Tensor):
 }
 
 function disposeMemory({ direction, gradient, changes, moves }: Memory): void {
-  for (const own of [direction, gradient, ...changes, ...moves]) own?.dispose();
+  for (const each of [direction, gradient, ...changes, ...moves]) each?.dispose();
 }

@@ -53,8 +53,8 @@ export type PlateauState = {
 };
 
 const stateKinds = {
-  state: that('what stateDict() of such a schedule returned', (own) =>
-    isNumber((own as Partial<PlateauState> | null | undefined)?.best),
+  state: that('what stateDict() of such a schedule returned', (value) =>
+    isNumber((value as Partial<PlateauState> | null | undefined)?.best),
   ),
 };
 

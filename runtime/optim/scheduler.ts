@@ -11,8 +11,8 @@ export type SchedulerState = {
 };
 
 const stateKinds = {
-  state: that('what stateDict() of such a schedule returned', (own) =>
-    Array.isArray((own as Partial<SchedulerState> | null | undefined)?.baseRates),
+  state: that('what stateDict() of such a schedule returned', (value) =>
+    Array.isArray((value as Partial<SchedulerState> | null | undefined)?.baseRates),
   ),
 };
 
@@ -167,7 +167,7 @@ export function expectOptimizer(given: unknown): void {
 }
 
 const composedKinds = {
-  schedulers: arrayOf(that('a schedule', (own) => own instanceof LRScheduler)),
+  schedulers: arrayOf(that('a schedule', (value) => value instanceof LRScheduler)),
 };
 
 const milestoneKinds = { milestones: arrayOf(anyNumber) };

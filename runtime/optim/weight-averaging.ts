@@ -27,7 +27,7 @@ export interface AveragedModelOptions {
 
 const averageKinds: OptionKinds<AveragedModelOptions> = { avgFn: callback, useBuffers: flag };
 
-const aModule = that('a module', (own) => own instanceof Module);
+const aModule = that('a module', (value) => value instanceof Module);
 
 /** Returns the function for an exponential moving average: decay · average + (1 − decay) · value. */
 export function getEmaAvgFn(decay = 0.999): Averaging {

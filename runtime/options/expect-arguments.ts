@@ -65,7 +65,7 @@ export function noParameters(owner: string, given: unknown): ArgumentError {
 /** Throws ArgumentError for a stride, with which padding 'same' can't keep the size. */
 export function expectNoStride(name: string, stride: number | readonly number[]): void {
   const list = [stride].flat();
-  if (list.every((own) => own === 1)) return;
+  if (list.every((each) => each === 1)) return;
   throw new ArgumentError({
     what: `${name}: padding 'same' with a stride`,
     given: `stride ${list.join('×')}`,

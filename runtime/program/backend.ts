@@ -78,8 +78,8 @@ export interface RunningSteps {
 const registered = new Map<string, Backend>();
 
 const backendKinds = {
-  backend: that('an object with a name and compile()', (own) => {
-    const { name, compile } = (own ?? {}) as Partial<Backend>;
+  backend: that('an object with a name and compile()', (value) => {
+    const { name, compile } = (value ?? {}) as Partial<Backend>;
     return typeof name === 'string' && name !== '' && typeof compile === 'function';
   }),
 };

@@ -29,9 +29,9 @@ export function joinShared(
     if (!base || !holder || holder.handles === 1) continue;
     const known =
       base.of === 'found'
-        ? (inputs.find((own) => own.holder === holder) ??
+        ? (inputs.find((each) => each.holder === holder) ??
           outputs.find(
-            (own, k) => bases[k]?.of === 'found' && own.holder === holder && isWhole(own),
+            (each, k) => bases[k]?.of === 'found' && each.holder === holder && isWhole(each),
           ))
         : (base.of === 'inputs' ? inputs : outputs)[base.index]!;
     if (known && known !== output && known.holder === holder) joinViews(known, output);

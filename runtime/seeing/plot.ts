@@ -33,7 +33,7 @@ interface Curve {
 
 const someCurves = that(
   'an array of numbers, or an object of such arrays',
-  (own) => anObject.accepts(own) && !isTensor(own),
+  (value) => anObject.accepts(value) && !isTensor(value),
 );
 
 function curvesOf(curves: Curves, log: boolean): Curve[] {

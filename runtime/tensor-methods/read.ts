@@ -54,7 +54,7 @@ export function single(x: Tensor, use: string): Tensor {
 /** Whether two tensors have the same shape and values; NaN doesn't equal itself. Reads both synchronously. */
 export function equal(x: Tensor, other: Tensor): boolean {
   if (!sameShape(x.shape, shapeOf('equal', other))) return false;
-  const [a, b] = [x, other].map((own) => numbersOf(readSync(own, 'equal'), own.dtype));
+  const [a, b] = [x, other].map((each) => numbersOf(readSync(each, 'equal'), each.dtype));
   for (let i = 0; i < a!.length; i++) if (a![i] !== b![i]) return false;
   return true;
 }

@@ -8,7 +8,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 const stateKinds = {
   state: that(
     'tensors by name, such as model.stateDict()',
-    (own) => typeof own === 'object' && own !== null && Object.values(own).every(isTensor),
+    (given) => typeof given === 'object' && given !== null && Object.values(given).every(isTensor),
   ),
 };
 

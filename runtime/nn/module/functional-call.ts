@@ -8,7 +8,7 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { Module } from './module.ts';
 
 const kinds = {
-  module: that('a module', (own) => own instanceof Module),
+  module: that('a module', (value) => value instanceof Module),
   tensors: anObject,
 };
 

@@ -38,9 +38,9 @@ function settingsOf(key: string, value: unknown): string[] {
   if (value instanceof Tensor) return [`${key}: ${formatSpec(value)}`];
   if (['number', 'string', 'boolean'].includes(typeof value)) return [`${key}=${value}`];
   if (Array.isArray(value)) {
-    const numbers = value.length > 0 && value.every((own) => typeof own === 'number');
+    const numbers = value.length > 0 && value.every((each) => typeof each === 'number');
     if (numbers) return [`${key}=${formatShape(value)}`];
-    return value.flatMap((own, i) => settingsOf(`${key}.${i}`, own));
+    return value.flatMap((each, i) => settingsOf(`${key}.${i}`, each));
   }
   const plain = value && Object.getPrototypeOf(value) === Object.prototype;
   return plain ? Object.entries(value).flatMap(([name, own]) => settingsOf(name, own)) : [];

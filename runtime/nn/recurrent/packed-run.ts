@@ -43,12 +43,12 @@ export const reordered = (states: readonly Tensor[], order: readonly number[] | 
   states.map((state) => (order ? indexSelect(state, 1, indicesOn(state, order)) : state));
 
 const rowsOf = (state: CellState, start: number, count: number): CellState => {
-  const [hidden, ...others] = state.map((own) => narrow(own, 0, start, count));
+  const [hidden, ...others] = state.map((item) => narrow(item, 0, start, count));
   return [hidden!, ...others];
 };
 
 const joined = (states: readonly CellState[]): CellState => {
-  const [hidden, ...others] = states[0]!.map((_, kind) => cat(states.map((own) => own[kind]!)));
+  const [hidden, ...others] = states[0]!.map((_, kind) => cat(states.map((item) => item[kind]!)));
   return [hidden!, ...others];
 };
 

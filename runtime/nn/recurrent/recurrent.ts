@@ -257,7 +257,7 @@ function stepMasks(lengths: Tensor, steps: number): Tensor {
 
 /** Selects the next state where the mask is true, the previous state elsewhere. */
 function stepped(mask: Tensor, next: CellState, before: CellState): CellState {
-  const [hidden, ...others] = next.map((own, i) => where(mask, own, before[i]!));
+  const [hidden, ...others] = next.map((each, i) => where(mask, each, before[i]!));
   return [hidden!, ...others];
 }
 

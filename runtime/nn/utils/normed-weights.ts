@@ -19,7 +19,7 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { Module } from '../module/module.ts';
 import { buffer, parameter } from '../module/parameter.ts';
 
-const ownerKinds = { module: that('a module', (own) => own instanceof Module), name: text };
+const ownerKinds = { module: that('a module', (value) => value instanceof Module), name: text };
 
 type Properties = Record<string, Tensor>;
 

@@ -21,7 +21,7 @@ export interface Parametrization extends Module {
   rightInverse?(value: Tensor): Tensor;
 }
 
-const aModule = that('a module', (own) => own instanceof Module);
+const aModule = that('a module', (value) => value instanceof Module);
 const kinds = { module: aModule, name: text };
 
 /** The parametrizations of one parameter, in the order in which they are applied to `original`. */

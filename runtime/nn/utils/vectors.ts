@@ -12,7 +12,7 @@ import { parametersIn } from './parameters-in.ts';
 /** Concatenates all elements of the parameters into a vector [n]. Gradients flow through. */
 export function parametersToVector(parameters: Iterable<Tensor>): Tensor {
   return tidy(() =>
-    cat(parametersIn('parametersToVector', parameters).map((own) => reshape(own, [-1]))),
+    cat(parametersIn('parametersToVector', parameters).map((each) => reshape(each, [-1]))),
   );
 }
 

@@ -121,7 +121,7 @@ function run(operands: readonly Operand[], layout: Layout): readonly Value[] {
       const next = cell(x.select(0, at), state, weights);
       const isInside = column?.gt(at);
       // A sequence that has ended, or in reverse not yet started, keeps its state and outputs zeros.
-      state = isInside ? next.map((own, i) => where(isInside, own, state[i]!)) : next;
+      state = isInside ? next.map((each, i) => where(isInside, each, state[i]!)) : next;
       hiddens.push(isInside ? where(isInside, next[0]!, zeros) : next[0]!);
     }
     if (isReverse) hiddens.reverse();
@@ -130,7 +130,7 @@ function run(operands: readonly Operand[], layout: Layout): readonly Value[] {
   }
   // [steps, directions, batch, hidden], or batch first.
   const all = stack(outputs, 1);
-  const finals = last.map((own) => stack(own, isBatchFirst ? 1 : 0));
+  const finals = last.map((each) => stack(each, isBatchFirst ? 1 : 0));
   return [isBatchFirst ? all.permute([2, 0, 1, 3]) : all, ...finals];
 }
 

@@ -96,12 +96,12 @@ function resized(x: Tensor, axis: Axis, settings: Settings): Tensor {
   let sum: Tensor | null = null;
   for (let k = 0; k < terms[0]!.length; k++) {
     const chosen = hostOf(
-      terms.map((own) => own[k]![0]),
+      terms.map((each) => each[k]![0]),
       [axis.size],
     );
     let part = x.indexSelect(axis.dim, tensorOf(chosen));
     if (settings.mode !== 'nearest') {
-      const weights = terms.map((own) => own[k]![1]);
+      const weights = terms.map((each) => each[k]![1]);
       part = part.mul(tensorOf(hostOf(weights, [axis.size], x.dtype)).reshape(shape));
     }
     sum = sum ? sum.add(part) : part;

@@ -179,7 +179,9 @@ const slice: Operator =
 
 function slicedHost(x: Host, { dim, start, step, length }: Range): Host {
   const shape = x.shape.map((size, d) => (d === dim ? length : size));
-  return rearranged(x, shape, (at) => at.map((own, d) => (d === dim ? start + own * step : own)));
+  return rearranged(x, shape, (at) =>
+    at.map((each, d) => (d === dim ? start + each * step : each)),
+  );
 }
 
 function sliced(x: Tensor, { dim, start, step, length }: Range): Tensor {

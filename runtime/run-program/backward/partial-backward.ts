@@ -161,7 +161,7 @@ function sumsAt(
     if (numbers.some((index) => requested.outputs.has(index)) && !read.has(id)) {
       for (const index of numbers) sums.add(gradOutputs[index]!);
     } else if (!sums.has(id) || (op.op.name !== 'add' && op.op !== copy)) continue;
-    for (const own of [id, ...op.inputs]) sums.add(own);
+    for (const each of [id, ...op.inputs]) sums.add(each);
   }
   return sums;
 }

@@ -220,10 +220,10 @@ function perElement(
   const loops = collapse(index.shape, strides);
   const args = [
     loops.shape.slice(0, -1),
-    loops.strides.map((own) => own.slice(0, -1)),
+    loops.strides.map((each) => each.slice(0, -1)),
     [
       loops.shape.at(-1) ?? 1,
-      ...loops.strides.map((own) => own.at(-1) ?? 0),
+      ...loops.strides.map((each) => each.at(-1) ?? 0),
       whole.shape[dim]!,
       whole.strides[dim]!,
     ],

@@ -27,8 +27,8 @@ function hurwitzZeta(s: number, a: number): number {
   sum += math.pow(at, 1 - s) / (s - 1) + term / 2;
   let factor = s;
   term /= at;
-  bernoulli.forEach((own, j) => {
-    sum += own * factor * term;
+  bernoulli.forEach((each, j) => {
+    sum += each * factor * term;
     factor *= (s + 2 * j + 1) * (s + 2 * j + 2);
     term /= at * at;
   });
@@ -39,11 +39,11 @@ function hurwitzZeta(s: number, a: number): number {
 function cotangentDerivative(order: number): number[] {
   let polynomial = [0, 1];
   for (let k = 0; k < order; k++) {
-    const slope = polynomial.slice(1).map((own, i) => own * (i + 1));
+    const slope = polynomial.slice(1).map((each, i) => each * (i + 1));
     const next = new Array<number>(slope.length + 2).fill(0);
-    slope.forEach((own, i) => {
-      next[i]! -= own;
-      next[i + 2]! -= own;
+    slope.forEach((each, i) => {
+      next[i]! -= each;
+      next[i + 2]! -= each;
     });
     polynomial = next;
   }

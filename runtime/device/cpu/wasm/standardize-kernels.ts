@@ -30,7 +30,7 @@ function storeTotal(f: FunctionBuilder, sum: Local, to: Local, offset: number): 
 /** Declares float32 parameters, each splat into all lanes of a vector. */
 function splatParams<N extends number>(f: FunctionBuilder, count: N): Locals<N> {
   const params: readonly Local[] = f.params(count, 'f32');
-  return params.map((own) => f.local('v128', splat(own))) as Locals<N>;
+  return params.map((each) => f.local('v128', splat(each))) as Locals<N>;
 }
 
 /** (x, count, to, shift): Σ (x − shift) and Σ (x − shift)² at `to`. */

@@ -99,10 +99,10 @@ export class PreparedWgsl implements Prepared {
           const whole = { buffer, first: 0, count: buffer.bytes / 4 };
           this.#core.copy(whole, { buffer: copies[i]!, first: 0 });
         });
-        const moved = places.map((own, s) =>
-          own.map((place, i): Place => {
+        const moved = places.map((each, s) =>
+          each.map((place, i): Place => {
             const copy = copies[overwritten.indexOf(place.buffer)];
-            return copy && !this.#isWritten(s, i, own) ? { ...place, buffer: copy } : place;
+            return copy && !this.#isWritten(s, i, each) ? { ...place, buffer: copy } : place;
           }),
         );
         this.#issueAll(moved, attrs);

@@ -262,8 +262,8 @@ function factorText(
   // A thread's blocks are in one column of blocks.
   const inner = w.let(`(thread % ${across}u) * 4u`);
   const lines = numbers.map((q) => w.let(`thread / ${across}u + ${(q * all) / across}u`));
-  const outers = (isAlongSteps ? lines : block.map((_, c) => `${inner} + ${c}u`)).map((own) =>
-    w.let(`${first} + ${own}`),
+  const outers = (isAlongSteps ? lines : block.map((_, c) => `${inner} + ${c}u`)).map((each) =>
+    w.let(`${first} + ${each}`),
   );
   const elements = outers.map((outer) => at(outer));
   /** Returns the indices of a block's element: of its row or column, and of its step. */

@@ -245,9 +245,9 @@ function tapIndex(
   kh: string,
   kw: string,
 ): string {
-  const taps = [kh, kw].map((own, d) => {
+  const taps = [kh, kw].map((each, d) => {
     const { tap, tapStep } = along[d]!;
-    return `(${tap} + ${own} * ${tapStep}) * ${w.count(`weightTap${d}`, weightStrides.taps[d]!)}`;
+    return `(${tap} + ${each} * ${tapStep}) * ${w.count(`weightTap${d}`, weightStrides.taps[d]!)}`;
   });
   return taps.join(' + ');
 }

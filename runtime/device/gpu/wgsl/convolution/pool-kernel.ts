@@ -60,7 +60,7 @@ function elementPlan(
           const place = (operand: number, coordinates: readonly string[]) => {
             const { strides } = operands[operand]!.meta;
             const terms = coordinates.map(
-              (own, d) => `${own} * ${w.count(`s${operand}_${d}`, strides[d]!)}`,
+              (each, d) => `${each} * ${w.count(`s${operand}_${d}`, strides[d]!)}`,
             );
             return [w.offset(operand), ...terms].join(' + ');
           };
