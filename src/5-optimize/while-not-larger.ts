@@ -51,7 +51,8 @@ export function* whileNotLarger<Candidate>(
   // A program that runs as a whole keeps nothing after its end: only its peak counts, and slices may lower that
   // further.
   const isAsked = context.stage === 'joint' || context.memory.prefer === 'bytes';
-  const isWorthIt = isAsked || bytes.some((form, i) => form.some((own, j) => own < known[i]![j]!));
+  const isWorthIt =
+    isAsked || bytes.some((form, i) => form.some((each, j) => each < known[i]![j]!));
   const taken = isWorthIt ? chosen : [];
   choices?.note(
     'savedValues',

@@ -153,7 +153,7 @@ function isReadPlainly(value: unknown, seen?: Set<unknown>): boolean {
   seen = (seen ?? new Set()).add(value);
   if (isArray) return value.every((item) => isReadPlainly(item, seen));
   return Object.values(Object.getOwnPropertyDescriptors(value)).every(
-    (own) => 'value' in own && isReadPlainly(own.value, seen),
+    (each) => 'value' in each && isReadPlainly(each.value, seen),
   );
 }
 

@@ -28,7 +28,7 @@ const minimalPhase = 4;
 export function opAxis(timelines: readonly Timeline[]): OpAxis | null {
   const labels = timelines.map(({ phases }) => phases.map(({ label }) => label));
   const [common = []] = labels;
-  const isSame = labels.every((own) => JSON.stringify(own) === JSON.stringify(common));
+  const isSame = labels.every((each) => JSON.stringify(each) === JSON.stringify(common));
   const isComplete = timelines.every(({ phases }) => phases[0]?.firstPoint === 0);
   if (!isSame || !isComplete) return null;
 

@@ -82,7 +82,7 @@ export class GraphProgram<Session> {
       const segments = segmentsOf(this.#plan.steps, (step) => this.#reasons[step] !== null);
       for (const [first, bound] of this.#segments) {
         const { last } = bound.segment;
-        if (segments.some((own) => own.first === first && own.last === last)) continue;
+        if (segments.some((each) => each.first === first && each.last === last)) continue;
         this.#unload(bound);
         this.#segments.delete(first);
       }

@@ -165,7 +165,7 @@ export type MemoryPreset = keyof typeof memoryPresets;
 /** A preset's name, or switches and a budget. By default all switches are on, and time is preferred. */
 export type MemoryChoice = MemoryPreset | Partial<MemoryOptions>;
 
-const masksKind = that("true, false or 'bits'", (own) => own === 'bits' || flag.accepts(own));
+const masksKind = that("true, false or 'bits'", (value) => value === 'bits' || flag.accepts(value));
 
 /** Names of the individual clean-up switches. */
 export const memorySwitches = Object.keys(allOn).filter(

@@ -17,7 +17,7 @@ export function ownResults({ regions, of, to, carried }: BackwardOp): boolean[] 
     return (
       operand >= carried &&
       !goesThrough(operand) &&
-      owned.every((own) => own[operand - first] ?? true)
+      owned.every((each) => each[operand - first] ?? true)
     );
   });
 }

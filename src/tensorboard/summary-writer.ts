@@ -27,7 +27,7 @@ const places = { tag: text, step: anyInteger };
 const compiledKinds = {
   fn: that(
     'what toStatic returned',
-    (own) => own != null && typeof (own as Partial<Compiled>).programs === 'function',
+    (value) => value != null && typeof (value as Partial<Compiled>).programs === 'function',
   ),
 };
 

@@ -99,7 +99,7 @@ function isRecord(value: unknown): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== Array.prototype) return false;
   return Object.values(Object.getOwnPropertyDescriptors(value)).every(
-    (own) => 'value' in own && !isObject(own.value),
+    (each) => 'value' in each && !isObject(each.value),
   );
 }
 

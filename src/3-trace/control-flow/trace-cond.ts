@@ -259,8 +259,8 @@ function appendCond(
     ),
   );
   const regions = paths.map(({ region }) => region);
-  const read = outputs.map((own, path) =>
-    own.map((each, i) => (leaves[i]!.kind === 'tensor' && leaves[i]!.values[path] ? each : null)),
+  const read = outputs.map((item, path) =>
+    item.map((each, i) => (leaves[i]!.kind === 'tensor' && leaves[i]!.values[path] ? each : null)),
   );
   return appendBranches(t, truth, regions, outputs, read);
 }

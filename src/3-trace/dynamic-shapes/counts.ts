@@ -53,7 +53,7 @@ export function histcInOps(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   const { dtype } = x;
   if (!dtypes[dtype].floating) return histc(x, bins, min, max);
   if (x.numel() === 0) return histc(x, bins, min - 1, max + 1);
-  if (anyHalf(x)) return roundedOnce([x], (own) => histcInOps(own, bins, min, max));
+  if (anyHalf(x)) return roundedOnce([x], (converted) => histcInOps(converted, bins, min, max));
   const flat = reshape(x, [x.numel()]);
   const values = cast(flat, 'float64');
   const [least, most] = [amin(values), amax(values)];

@@ -111,8 +111,8 @@ const permuted: Rule = ({ op, cuts: [cut] }) => {
 /** Attribute `dim` isn't the cut dimension. */
 const besideDim: Rule = ({ op, inputs, outputs, cuts }) => {
   const dim = op.attrs.dim as number;
-  const cut = cuts.find((own) => own !== null)!;
-  if (cut === dim || cuts.some((own) => own !== null && own !== cut)) return null;
+  const cut = cuts.find((item) => item !== null)!;
+  if (cut === dim || cuts.some((item) => item !== null && item !== cut)) return null;
   return { kind: 'map', operands: inputs.map(() => cut), outputs: outputs.map(() => cut) };
 };
 
@@ -128,9 +128,9 @@ const expanded: Rule = ({ op, inputs, outputs, cuts: [cut], parts }) => {
 
 /** Every operand has the result's shape and is reduced along its last dimension. */
 const alongLast: Rule = ({ inputs, outputs, cuts }) => {
-  const cut = cuts.find((own) => own !== null)!;
+  const cut = cuts.find((item) => item !== null)!;
   if (cut === outputs[0]!.shape.length - 1) return null;
-  if (cuts.some((own) => own !== null && own !== cut)) return null;
+  if (cuts.some((item) => item !== null && item !== cut)) return null;
   return { kind: 'map', operands: inputs.map(() => cut), outputs: [cut] };
 };
 

@@ -59,8 +59,11 @@ function renamed(node: OnnxNode, names: ReadonlyMap<string, string>): OnnxNode {
     attribute: node.attribute.map((attribute) => {
       const { g } = attribute;
       if (!g) return attribute;
-      const output = g.output.map((own) => ({ ...own, name: name(own.name ?? '') }));
-      return { ...attribute, g: { ...g, node: g.node.map((own) => renamed(own, names)), output } };
+      const output = g.output.map((each) => ({ ...each, name: name(each.name ?? '') }));
+      return {
+        ...attribute,
+        g: { ...g, node: g.node.map((each) => renamed(each, names)), output },
+      };
     }),
   };
 }

@@ -17,7 +17,7 @@ export function appendBranches(
   read: readonly (readonly (Tensor | null)[])[],
 ): Tensor[] {
   const { flags, note } = flagsOfBranch(t, regions, read);
-  const left = outputs.map((own, path) => [...own, ...flags[path]!]);
+  const left = outputs.map((each, path) => [...each, ...flags[path]!]);
   for (const [path, region] of regions.entries()) {
     expectNoLeavesInside(t, region, left[path]!);
     region.captureAll(left[path]!);

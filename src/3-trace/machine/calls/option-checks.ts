@@ -128,7 +128,7 @@ function isWholeNumber(t: Tracer, value: Variable): boolean {
 
 function areTensors(t: Tracer, value: Variable): boolean {
   if (value.kind !== 'newArray' || value.growable) return isList(t, value);
-  return value.elements.every((own) => mayBeTensor(t, specialized(own)));
+  return value.elements.every((each) => mayBeTensor(t, specialized(each)));
 }
 
 /** Checks of operands and positional arguments in layers and op functions. */
@@ -206,7 +206,7 @@ function knownValue(t: Tracer, value: Variable): unknown {
   if (value.kind === 'newObject') return {};
   if (value.kind === 'tensor') return value.actual ?? { holderFor: null };
   if (value.kind === 'newArray')
-    return value.elements.map((own) => knownValue(t, specialized(own)));
+    return value.elements.map((each) => knownValue(t, specialized(each)));
   throw new GraphBreak('framework-call', `an option that is ${kindName(value)}`);
 }
 

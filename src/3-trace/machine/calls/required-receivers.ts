@@ -8,7 +8,7 @@ const types = [Array, String, Number, Boolean, BigInt, Symbol, Map, Set, Date, R
 const methods: ReadonlySet<unknown> = new Set(
   [...types.map((type) => type.prototype as object), Object.getPrototypeOf(Int8Array.prototype)]
     .flatMap((prototype: object) => Object.values(Object.getOwnPropertyDescriptors(prototype)))
-    .map((own) => own.value as unknown)
+    .map((each) => each.value as unknown)
     .filter((value) => typeof value === 'function' && !(types as unknown[]).includes(value)),
 );
 

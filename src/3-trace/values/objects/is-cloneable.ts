@@ -54,7 +54,7 @@ function isPlainOuter(t: Tracer, value: unknown, seen: Set<unknown>): boolean {
   seen.add(value);
   for (const part of t.effects.putInto(value)) if (!isPlain(t, part, seen)) return false;
   const parts = Object.values(Object.getOwnPropertyDescriptors(value));
-  if (!parts.every((own) => 'value' in own && isPlainOuter(t, own.value, seen))) return false;
+  if (!parts.every((item) => 'value' in item && isPlainOuter(t, item.value, seen))) return false;
   const above: unknown = Object.getPrototypeOf(value);
   if (above === Map.prototype) {
     return [...(value as Map<unknown, unknown>)]

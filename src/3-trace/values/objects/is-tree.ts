@@ -45,8 +45,8 @@ function isOuterTree(value: unknown, around: ReadonlySet<object>): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (around.has(value) || isBoxed(value) || isRawJson(value)) return false;
   const inner = new Set([...around, value]);
-  return Object.values(Object.getOwnPropertyDescriptors(value)).every((own) =>
-    isOuterTree(own.value, inner),
+  return Object.values(Object.getOwnPropertyDescriptors(value)).every((each) =>
+    isOuterTree(each.value, inner),
   );
 }
 

@@ -32,7 +32,7 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
     for (const name of namesOf(t, above)) {
       inherited.add(name);
       // A property hides inherited properties of the same name, even if it is not enumerable itself.
-      if (!below.some((own) => constantOf(t, hasProperty(t, own, name, true)))) names.push(name);
+      if (!below.some((each) => constantOf(t, hasProperty(t, each, name, true)))) names.push(name);
     }
     below.push(above);
   }

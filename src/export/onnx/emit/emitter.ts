@@ -311,7 +311,7 @@ export class Emitter implements TensorTarget<Value> {
   slice(x: Value, dim: number, start: Dim | Value, end: Dim | Value, size: Dim, step = 1): Value {
     const bound = (each: Dim | Value) =>
       typeof each === 'object' && 'id' in each ? each : this.dim(each);
-    const shape = x.shape.map((own, d) => (d === dim ? size : own));
+    const shape = x.shape.map((item, d) => (d === dim ? size : item));
     const steps = step === 1 ? [] : [this.ints([step])];
     const inputs = [x, bound(start), bound(end), this.ints([dim]), ...steps];
     return this.op('Slice', inputs, x.element, shape);
@@ -331,14 +331,14 @@ export class Emitter implements TensorTarget<Value> {
 
   concatenate(parts: readonly Value[], dim: number, size: Dim): Value {
     const first = parts[0]!;
-    const shape = first.shape.map((own, d) => (d === dim ? size : own));
+    const shape = first.shape.map((each, d) => (d === dim ? size : each));
     return this.op('Concat', parts, first.element, shape, { axis: dim });
   }
 
   /** Reduces dimensions, dropping them or keeping size 1. */
   reduce(name: Reduction, x: Value, dims: readonly number[], keepDims = false): Value {
     if (dims.length === 0) return x;
-    const shape = x.shape.flatMap((own, d) => (!dims.includes(d) ? [own] : keepDims ? [1] : []));
+    const shape = x.shape.flatMap((size, d) => (!dims.includes(d) ? [size] : keepDims ? [1] : []));
     const attributes = { keepdims: keepDims ? 1 : 0 };
     return this.op(reductions[name], [x, this.ints(dims)], x.element, shape, attributes);
   }

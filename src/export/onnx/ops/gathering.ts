@@ -61,13 +61,13 @@ export const indexOps = gatheringOps<Value, Emitter>({
     return to.transpose(own, chosenOrder(dim, chosen.length, own.shape.length));
   },
   scatter: (to, x, index, source, { dim, how }) =>
-    widely(to, [x, source], how, (own, values) => {
-      const { order, chosen } = layoutOf(own, index, dim);
-      const target = to.transpose(own, order);
+    widely(to, [x, source], how, (converted, values) => {
+      const { order, chosen } = layoutOf(converted, index, dim);
+      const target = to.transpose(converted, order);
       const back = inverse(chosenOrder(dim, chosen.length, values.shape.length));
       const inputs = [target, lastDim(to, index), to.transpose(values, back)];
       const attributes = reductionOf(how);
-      const written = to.op('ScatterND', inputs, own.element, target.shape, attributes);
+      const written = to.op('ScatterND', inputs, converted.element, target.shape, attributes);
       return to.transpose(written, inverse(order));
     }),
   gatherAlong(to, x, index, axis) {

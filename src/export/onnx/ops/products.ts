@@ -58,9 +58,9 @@ function weightGradient(call: OpCall): Value {
   const [n, , h, w] = x.shape as [Value['shape'][number], ...Value['shape']];
   const sizes = fixedShape(call, [h!, w!], 'size');
   const output = fixedShape(call, dy.shape.slice(2), 'size');
-  const ends = padding.map((own, i) => {
+  const ends = padding.map((each, i) => {
     const covered = strides[i]! * (output[i]! - 1) + 1 + dilations[i]! * ([kh, kw][i]! - 1);
-    return covered - sizes[i]! - own;
+    return covered - sizes[i]! - each;
   });
   const padded = to.op('Pad', [x, to.ints([0, 0, ...padding, 0, 0, ...ends])], x.element, [
     n,

@@ -166,7 +166,7 @@ export class Emitter implements TensorTarget<Value> {
   sliceFrom(x: Value, dim: number, start: Value, size: number): Value {
     const zero = this.constant(0, start.element);
     const starts = x.shape.map((_, d) => (d === dim ? start : zero));
-    const shape = x.shape.map((own, d) => (d === dim ? size : own));
+    const shape = x.shape.map((each, d) => (d === dim ? size : each));
     const attributes = `slice_sizes = ${array(shape)}`;
     return this.generic('dynamic_slice', [x, ...starts], attributes, x.element, shape);
   }
@@ -182,7 +182,7 @@ export class Emitter implements TensorTarget<Value> {
   concatenate(parts: readonly Value[], dim: number): Value {
     const first = parts[0]!;
     const size = parts.reduce((sum, { shape }) => sum + shape[dim]!, 0);
-    const shape = first.shape.map((own, d) => (d === dim ? size : own));
+    const shape = first.shape.map((each, d) => (d === dim ? size : each));
     const types = parts.map(typeOf).join(', ');
     const to = typeOf({ element: first.element, shape });
     const ids = parts.map(({ id }) => id).join(', ');

@@ -20,7 +20,7 @@ function convolution(
   shape: readonly number[],
 ): Value {
   const { strides, low, high, inputDilation, kernelDilation, reverse } = window;
-  const pad = low.map((own, i) => `[${own}, ${high[i]}]`).join(', ');
+  const pad = low.map((each, i) => `[${each}, ${high[i]}]`).join(', ');
   const parts = `stride = [${strides}], pad = [${pad}], lhs_dilate = [${inputDilation}], rhs_dilate = [${kernelDilation}], reverse = [${reverse}, ${reverse}]`;
   const type = (value: Pick<Value, 'shape' | 'element'>) =>
     `tensor<${[...value.shape, value.element].join('x')}>`;
@@ -55,10 +55,10 @@ function inputGradient(call: OpCall): Value {
   const { shape } = call.outputs[0]!;
   const [o, c, kh, kw] = w.shape as [number, number, number, number];
   const reach = [kh, kw].map((size, i) => dilation[i]! * (size - 1));
-  const low = reach.map((own, i) => own - padding[i]!);
-  const high = reach.map((own, i) => {
+  const low = reach.map((each, i) => each - padding[i]!);
+  const high = reach.map((each, i) => {
     const spread = (dy.shape[i + 2]! - 1) * stride[i]! + 1;
-    return shape[i + 2]! - spread - low[i]! + own;
+    return shape[i + 2]! - spread - low[i]! + each;
   });
   // [groups · o/g, c, …] → [o/g, groups · c, …]
   const grouped = to.transpose(to.reshape(w, [groups, o / groups, c, kh, kw]), [1, 0, 2, 3, 4]);
@@ -80,9 +80,9 @@ function weightGradient(call: OpCall): Value {
   const { stride, padding, dilation, groups } = windowOf(call);
   const [dy, x] = call.inputs as [Value, Value];
   const { shape } = call.outputs[0]!;
-  const high = padding.map((own, i) => {
+  const high = padding.map((each, i) => {
     const reach = dilation[i]! * (shape[i + 2]! - 1);
-    return reach + stride[i]! * (dy.shape[i + 2]! - 1) + 1 - x.shape[i + 2]! - own;
+    return reach + stride[i]! * (dy.shape[i + 2]! - 1) + 1 - x.shape[i + 2]! - each;
   });
   const window = {
     strides: dilation,
