@@ -152,11 +152,11 @@ function inputsNow(
     const found = tensorsAt(array, path);
     if (!found) return null;
     const atIndex = new Map(alone.map((each) => [indexIn(list, each.source, found.length), each]));
-    const own = found.map((tensor, i) => {
+    const elements = found.map((tensor, i) => {
       return atIndex.get(i) ?? { source: elementSource(base, String(i), path), tensor, list };
     });
-    members.set(list, own);
-    for (const each of own) if (each.list) all.push(each);
+    members.set(list, elements);
+    for (const each of elements) if (each.list) all.push(each);
   }
   return { inputs: all, members };
 }
@@ -167,6 +167,30 @@ function gradModeOf({ guards }: TraceResult): boolean | undefined {
   return mode?.kind === 'gradMode' ? mode.enabled : undefined;
 }
 
+/** Adds the inputs of a call to a program, noting them in `found`; returns the tensors of each array. */
+function addInputs(
+  builder: ProgramBuilder,
+  { inputs, members }: CurrentInputs,
+  layoutOf: ReplayEnvironment['layoutOf'],
+  found: Map<Tensor, Tensor>,
+): Map<TensorList, readonly Tensor[]> {
+  const values = new Map<TraceInput, Tensor>();
+  for (const each of inputs) {
+    const { tensor, list } = each;
+    const { shape, strides: present } = layoutOf(each);
+    const { dtype, device, requiresGrad, isContiguous } = tensor;
+    const strides = isContiguous ? contiguousStrides(shape) : present;
+    const input = builder.input({ dtype, shape, strides, offset: 0, device });
+    const traced = requireGrad(input, requiresGrad);
+    // The tape refers to tensors in arrays by value, not by index.
+    found.set(list ? traced : tensor, traced);
+    values.set(each, traced);
+  }
+  return new Map(
+    [...members].map(([list, elements]) => [list, elements.map((each) => values.get(each)!)]),
+  );
+}
+
 function playAt(
   { frames, readerOf, layoutOf }: ReplayEnvironment,
   recorded: Recorded,
@@ -174,8 +198,7 @@ function playAt(
   const { result, outputs, tape, sizes } = recorded;
   const now = inputsNow(recorded, readerOf, frames);
   if (!now) return null;
-  const { inputs, members } = now;
-  const lists = new Map<TensorList, readonly Tensor[]>();
+  const { inputs } = now;
   const found = new Map<Tensor, Tensor>();
   const capture = (tensor: Tensor): Tensor => {
     const there = found.get(tensor);
@@ -193,23 +216,7 @@ function playAt(
   const numbers = new ProgramNumbers(frames, sizes, sizeOf, readerOf);
   const stream = new CountedStream(numbers);
   try {
-    const values = new Map<TraceInput, Tensor>();
-    for (const each of inputs) {
-      const { tensor, list } = each;
-      const { shape, strides: present } = layoutOf(each);
-      const { dtype, device, requiresGrad, isContiguous } = tensor;
-      const strides = isContiguous ? contiguousStrides(shape) : present;
-      const input = builder.input({ dtype, shape, strides, offset: 0, device });
-      const traced = requireGrad(input, requiresGrad);
-      // The tape refers to tensors in arrays by value, not by index.
-      found.set(list ? traced : tensor, traced);
-      values.set(each, traced);
-    }
-    for (const [list, own] of members)
-      lists.set(
-        list,
-        own.map((each) => values.get(each)!),
-      );
+    const lists = addInputs(builder, now, layoutOf, found);
     const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
     const surroundings = { builder, capture, outside: () => [], tape: [] };
     // A file may be written in another grad mode than its calls run in.

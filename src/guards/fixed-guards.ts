@@ -21,6 +21,29 @@ const ofValues = /^(value|truthy|defined|typeof|isArray|identity|number|data|pla
  * reject other objects with the same properties.
  */
 export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[]): Guard[] | null {
+  const { roots, fixedAt, shortened } = frozenLocations(frames);
+  let isArrayChecked = false;
+  const checked = new Map<string, readonly unknown[]>();
+  const kept = guards.flatMap((guard): Guard[] => {
+    if (ofValues.test(guard.kind) && sourcesOf(guard).every(fixedAt)) {
+      // The remaining facts are the same for all arrays.
+      if (guard.kind !== 'plainArray' || isArrayChecked) return [];
+      isArrayChecked = true;
+    }
+    if (!owns(guard, 'source')) return [guard];
+    const source = shortened(guard.source);
+    const key = `${guard.kind} ${sourceKey(source)}`;
+    const facts = Object.values({ ...guard, source: null });
+    const before = checked.get(key);
+    checked.set(key, facts);
+    if (before?.every((fact, i) => fact === facts[i])) return [];
+    return [{ ...guard, source } as Guard];
+  });
+  return guards.length - kept.length < worthIt ? null : [...roots.values(), ...kept];
+}
+
+/** Finds locations in frozen objects; `roots` are the identity guards of the objects that it has read through. */
+function frozenLocations(frames: readonly Frame[]) {
   const now = readerOfCall(frames);
   const roots = new Map<string, Guard>();
   const places = new Map<string, { readonly value: unknown } | undefined>();
@@ -65,24 +88,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
     return owns(source, 'base') ? { ...source, base: shortened(source.base) } : source;
   };
 
-  let isArrayChecked = false;
-  const checked = new Map<string, readonly unknown[]>();
-  const kept = guards.flatMap((guard): Guard[] => {
-    if (ofValues.test(guard.kind) && sourcesOf(guard).every(fixedAt)) {
-      // The remaining facts are the same for all arrays.
-      if (guard.kind !== 'plainArray' || isArrayChecked) return [];
-      isArrayChecked = true;
-    }
-    if (!owns(guard, 'source')) return [guard];
-    const source = shortened(guard.source);
-    const key = `${guard.kind} ${sourceKey(source)}`;
-    const facts = Object.values({ ...guard, source: null });
-    const before = checked.get(key);
-    checked.set(key, facts);
-    if (before?.every((fact, i) => fact === facts[i])) return [];
-    return [{ ...guard, source } as Guard];
-  });
-  return guards.length - kept.length < worthIt ? null : [...roots.values(), ...kept];
+  return { roots, fixedAt, shortened };
 }
 
 /** Returns the value that a source reads from a frozen object, if it is immutable. */
@@ -95,9 +101,9 @@ function valueIn(object: object, source: Source): { readonly value: unknown } | 
   }
   const isPresence = source.kind === 'hasProperty';
   if (!isPresence && source.kind !== 'property') return;
-  const own = Object.getOwnPropertyDescriptor(object, source.key);
-  if (own?.get || own?.set) return;
+  const descriptor = Object.getOwnPropertyDescriptor(object, source.key);
+  if (descriptor?.get || descriptor?.set) return;
   // An absent property may be inherited later.
-  if (!own && prototype && !(isPresence && source.own)) return;
-  return { value: isPresence ? own !== undefined : (own?.value as unknown) };
+  if (!descriptor && prototype && !(isPresence && source.own)) return;
+  return { value: isPresence ? descriptor !== undefined : (descriptor?.value as unknown) };
 }
