@@ -23,16 +23,9 @@ import {
   withControl,
 } from './predicted-bytes.ts';
 
-/**
- * Returns the bytes of a program's inputs plus the peak beyond them, in a good order, or in the first order found that
- * needs at most `enough`.
- */
-export function roughBytes(
-  program: Program,
-  donated: ReadonlySet<ValueId> = new Set(),
-  enough = 0,
-): number {
-  return roughPeak(program, roughOptions(program, donated), enough);
+/** Returns the bytes of a program's inputs plus the peak beyond them, in a good order. */
+export function roughBytes(program: Program, donated: ReadonlySet<ValueId> = new Set()): number {
+  return roughPeak(program, roughOptions(program, donated));
 }
 
 /** Returns the program in a good order, with writes to the caller's memory as late as possible. */

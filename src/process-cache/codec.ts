@@ -30,8 +30,8 @@ function plain<T>(read: (field: Field) => T): Codec<T> {
 
 export const boolean = plain((field) => field.boolean());
 export const string = plain((field) => field.string());
-export const integer = (most = Number.MAX_SAFE_INTEGER, least = 0): Codec<number> =>
-  plain((field) => field.int(least, most));
+export const integer = (most = Number.MAX_SAFE_INTEGER): Codec<number> =>
+  plain((field) => field.int(0, most));
 
 export const oneOf = <T extends string>(...names: readonly T[]): Codec<T> =>
   plain((field) => field.oneOf(names));

@@ -106,12 +106,12 @@ export class LazyScript {
   /** Parses the bodies around an offset, but not other bodies inside them. */
   #fillAround(offset: number): void {
     for (const [start, end] of this.#lazy.skipped) {
-      if (start < offset && offset < end) this.#fill(start, false);
+      if (start < offset && offset < end) this.#fill(start);
     }
   }
 
-  #fill(start: number, whole: boolean): void {
-    this.#lazy.fill(start, whole);
+  #fill(start: number): void {
+    this.#lazy.fill(start, false);
     const { functions } = this.#facts;
     for (; this.#indexed < functions.length; this.#indexed++) {
       const facts = functions[this.#indexed]!;
@@ -147,7 +147,7 @@ export class LazyScript {
       const mention = anyOf(found.map(({ name }) => name));
       for (const [start, end] of this.#lazy.skipped) {
         if (extent && (start < extent.start || extent.end < end)) continue;
-        if (mention.test(this.#text.slice(start, end))) this.#fill(start, false);
+        if (mention.test(this.#text.slice(start, end))) this.#fill(start);
       }
       for (const each of found) each.isSearched = true;
     }

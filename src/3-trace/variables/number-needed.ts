@@ -1,14 +1,10 @@
 import { formatPosition } from '../../../runtime/errors/position.ts';
-import { type BreakReason, GraphBreak } from '../../traces/graph-break.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
 import type { DeviceScalar } from './variable.ts';
 
 /** Reports that JavaScript needs a data-dependent number. `use`: what it is needed for. */
-export function numberNeeded(
-  scalar: DeviceScalar,
-  use: string,
-  reason: BreakReason = 'number-needed',
-): GraphBreak {
-  return new GraphBreak(reason, `${nameOfNumber(scalar)} ${use}`);
+export function numberNeeded(scalar: DeviceScalar, use: string): GraphBreak {
+  return new GraphBreak('number-needed', `${nameOfNumber(scalar)} ${use}`);
 }
 
 /** Describes a number for messages: its kind, and where it was read from a tensor. */

@@ -129,12 +129,9 @@ export function boundOf(program: Program, options: GraphOptions, known = 0): num
   return search.lowerBound;
 }
 
-/**
- * Returns the lowest peak that a few walks over the program find, or the first one up to `enough`: sufficient to
- * compare two programs.
- */
-export function roughPeak(program: Program, options: GraphOptions, enough = 0): number {
-  return new OrderSearch(memoryGraph(program, options)).rough(enough);
+/** Returns the lowest peak that a few walks over the program find: sufficient to compare two programs. */
+export function roughPeak(program: Program, options: GraphOptions): number {
+  return new OrderSearch(memoryGraph(program, options)).rough();
 }
 
 /**
@@ -194,8 +191,8 @@ class OrderSearch {
     if (this.profile.peak === peak) this.#take(source);
   }
 
-  rough(enough = 0): number {
-    this.#tryLists(this.order, enough);
+  rough(): number {
+    this.#tryLists(this.order);
     return this.profile.peak;
   }
 
@@ -282,20 +279,14 @@ class OrderSearch {
     return cut;
   }
 
-  /** Stops at a peak of at most `enough`. */
-  #tryLists(base: Order, enough = 0): void {
-    const graph = this.#graph;
-    const isEnough = (order: Order): boolean => {
-      this.#offer(order);
-      return this.profile.peak <= enough;
-    };
-    if (isEnough(base)) return;
+  #tryLists(base: Order): void {
+    this.#offer(base);
     const { peak } = this.profile;
-    const early = scheduleReleasesFirst(graph, base, peak);
-    if (isEnough(early)) return;
-    const late = postponed(graph, early);
-    if (isEnough(late) || isEnough(scheduleReleasesFirst(graph, late, peak))) return;
-    this.#offer(scheduleReleasesFirst(graph, postponed(graph, base), peak));
+    const scheduled = (order: Order) => scheduleReleasesFirst(this.#graph, order, peak);
+    const early = scheduled(base);
+    const late = postponed(this.#graph, early);
+    const lists = [early, late, scheduled(late), scheduled(postponed(this.#graph, base))];
+    for (const order of lists) this.#offer(order);
   }
 
   #offer(order: Order): void {

@@ -66,7 +66,7 @@ class Draws<V extends TargetValue> {
     const { index } = this.#stream;
     if (distribution === 'uniform') return this.#double(index);
     const even = this.#times(this.#stream.shifted(index, 1), 2);
-    const [cosine, sine] = boxMuller(to, this.#double(even), this.#double(this.#plus(even, 1)));
+    const [cosine, sine] = boxMuller(to, this.#double(even), this.#double(this.#next(even)));
     return to.select(to.compare('EQ', index, even), cosine, sine);
   }
 
@@ -74,7 +74,7 @@ class Draws<V extends TargetValue> {
   #double(index: V): V {
     const to = this.#to;
     const place = to.binary('add', this.#stream.offset, this.#times(index, 2));
-    const [high, low] = [place, this.#plus(place, 1)].map((each) => {
+    const [high, low] = [place, this.#next(place)].map((each) => {
       const { words, lane } = this.#stream.wordsAt(each);
       return this.#inLane(words, lane);
     }) as [V, V];
@@ -93,8 +93,8 @@ class Draws<V extends TargetValue> {
     return this.#to.binary('multiply', x, this.#to.constant(by, x.element, x.shape));
   }
 
-  #plus(x: V, more: number): V {
-    return this.#to.binary('add', x, this.#to.constant(more, x.element, x.shape));
+  #next(x: V): V {
+    return this.#to.binary('add', x, this.#to.constant(1, x.element, x.shape));
   }
 }
 
