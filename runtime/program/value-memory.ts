@@ -1,3 +1,4 @@
+import { getOrInsert } from '../collections/get-or-insert.ts';
 import type { ValueId } from './program.ts';
 
 /** The memory of a region's inputs, as the surrounding program knows it. */
@@ -40,9 +41,7 @@ export class ValueMemory {
   }
 
   #link(from: ValueId, to: ValueId): void {
-    const linked = this.#linked.get(from);
-    if (linked) linked.add(to);
-    else this.#linked.set(from, new Set([to]));
+    getOrInsert(this.#linked, from, () => new Set()).add(to);
   }
 
   /** Returns the value that owns the memory: the value itself unless it is a view. */

@@ -89,8 +89,8 @@ export function inputsFromCopies(
     each.op.name === 'permute' && each.inputs[0] === of && there.has(each.outputs[0]!);
   return inputs.flatMap((id): ProgramOp[] => {
     if (there.has(id)) return [];
-    const own = ops.find(isPermuted(id));
-    if (own) return [permutedBack(own, id)];
+    const permute = ops.find(isPermuted(id));
+    if (permute) return [permutedBack(permute, id)];
     const copied = ops.find(({ op, inputs: [x] }) => op === copy && x === id)?.outputs[0];
     if (copied === undefined) return [];
     if (there.has(copied)) return stridedFrom(copied, id, values);

@@ -1,5 +1,6 @@
 /** Warnings about slow parts of a captured function, and how to avoid them. */
 
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import { plural } from '../../runtime/errors/plural.ts';
 import { formatPosition } from '../../runtime/errors/position.ts';
 import type { Dynamic } from '../guards/number-history.ts';
@@ -73,9 +74,7 @@ function tracesByStart(parts: readonly CompiledPart[]): Map<string, CompiledPart
   for (const part of parts) {
     const { codes, pcs } = part.trace;
     const start = codes.map(({ id }, frame) => `${id}.${pcs[frame]}`).join();
-    const known = starts.get(start);
-    if (known) known.push(part);
-    else starts.set(start, [part]);
+    getOrInsert(starts, start, () => []).push(part);
   }
   return starts;
 }

@@ -1,4 +1,5 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Guard } from './guard.ts';
@@ -36,9 +37,7 @@ export class Dispatch<T extends Guarded> {
     entries.forEach((entry, i) => {
       const fact = facts[i]!.get(key);
       if (!fact) return;
-      const bucket = this.#buckets.get(fact.value);
-      if (bucket) bucket.push(entry);
-      else this.#buckets.set(fact.value, [entry]);
+      getOrInsert(this.#buckets, fact.value, () => []).push(entry);
     });
     for (const bucket of this.#buckets.values()) bucket.push(...this.#others);
   }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import type { ShapeBounds } from './shape-bounds.ts';
 
 /** Whether pre-existing sizes and numbers may differ without another trace. */
@@ -97,9 +98,7 @@ export class NumberHistory {
   #noteElement(place: string): void {
     const key = siblings(place);
     if (key === place) return;
-    const elements = this.#changedElements.get(key);
-    if (elements) elements.add(place);
-    else this.#changedElements.set(key, new Set([place]));
+    getOrInsert(this.#changedElements, key, () => new Set()).add(place);
   }
 
   #areElementsChanging(place: string): boolean {

@@ -79,9 +79,7 @@ export class ObjectsMet {
 
   #add(key: Key, object: object, source: Source): void {
     const objects = getOrInsert(this.#touched, key, () => new OwnMap());
-    const paths = objects.get(object);
-    if (paths) paths.add(source);
-    else objects.set(object, new Set([source]));
+    getOrInsert(objects, object, () => new Set()).add(source);
   }
 
   #change(key: Key, object: object): void {

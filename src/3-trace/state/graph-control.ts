@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -114,9 +115,7 @@ export class GraphControl {
   }
 
   noteMerged(tensor: Tensor, at: UserPosition): void {
-    const places = this.mergedInto.get(tensor);
-    if (places) places.push(at);
-    else this.mergedInto.set(tensor, [at]);
+    getOrInsert(this.mergedInto, tensor, () => []).push(at);
   }
 
   /**

@@ -3,6 +3,7 @@
  * other function, but code that is traced in place of a native function uses the originals.
  */
 
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
 
 type Place = readonly [holder: object, original: unknown];
@@ -32,9 +33,7 @@ for (const holder of [...holders, ...others]) {
   for (const key of Reflect.ownKeys(holder)) {
     const original: unknown = Object.getOwnPropertyDescriptor(holder, key)?.value;
     if (typeof original !== 'function') continue;
-    const known = places.get(key);
-    if (known) known.push([holder, original]);
-    else places.set(key, [[holder, original]]);
+    getOrInsert(places, key, () => []).push([holder, original]);
   }
 }
 

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
@@ -50,9 +51,7 @@ export class ProgramFacts {
     program.ops.forEach((op, index) => {
       for (const operand of writtenOperands(op)) {
         const memory = this.#groups.of(op.inputs[operand]!);
-        const writers = this.#writers.get(memory);
-        if (writers) writers.push(index);
-        else this.#writers.set(memory, [index]);
+        getOrInsert(this.#writers, memory, () => []).push(index);
       }
     });
   }
@@ -126,8 +125,6 @@ export class ProgramFacts {
 
   #read(id: ValueId, index: number): void {
     const root = this.rootOf(id);
-    const readers = this.#readers.get(root);
-    if (readers) readers.push(index);
-    else this.#readers.set(root, [index]);
+    getOrInsert(this.#readers, root, () => []).push(index);
   }
 }

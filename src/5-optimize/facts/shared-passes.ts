@@ -45,6 +45,6 @@ function* stepsOf(pass: Pass, given: Staged, context: PassContext): Steps<Staged
 
 /** A pass reads the memory option of the same name, and whether bytes are preferred or limited. */
 function keyOf({ name }: Pass, { stage, memory }: PassContext): string {
-  const own = name in memory ? memory[name as keyof MemoryOptions] : null;
-  return `${stage} ${name} ${own} ${memory.prefer} ${memory.budget}`;
+  const option = name in memory ? memory[name as keyof MemoryOptions] : null;
+  return `${stage} ${name} ${option} ${memory.prefer} ${memory.budget}`;
 }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import {
   isInGrid,
   type TileGrid,
@@ -60,9 +61,7 @@ class AttentionFinder {
     program.ops.forEach(({ inputs, outputs, before }, index) => {
       for (const id of outputs) this.#definedAt.set(id, index);
       for (const id of new Set(before === undefined ? inputs : [...inputs, before])) {
-        const readers = this.#readBy.get(id);
-        if (readers) readers.push(index);
-        else this.#readBy.set(id, [index]);
+        getOrInsert(this.#readBy, id, () => []).push(index);
       }
     });
   }

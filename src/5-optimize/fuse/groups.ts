@@ -273,9 +273,7 @@ class GroupFinder<Kind> {
     }
     for (const memory of group.memories) {
       if (this.#isWritten[memory] === 0) continue;
-      const groups = this.#touching.get(memory);
-      if (groups) groups.add(group);
-      else this.#touching.set(memory, new Set([group]));
+      getOrInsert(this.#touching, memory, () => new Set()).add(group);
     }
   }
 

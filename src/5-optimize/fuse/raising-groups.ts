@@ -139,22 +139,22 @@ function liveRanges(
 /** Returns the changes of live bytes if the group's ops run at the position of the last one. */
 function changesBy({ ops }: Program, group: Group, ranges: LiveRanges): Change[] {
   const changes: Change[] = [];
-  const own = new Set(group);
+  const members = new Set(group);
   const end = group[group.length - 1]!;
   const seen = new Set<LiveRange>();
   for (const index of group) {
     const { op, inputs, outputs } = ops[index]!;
     for (const id of inputs) {
       const range = ranges.get(id);
-      if (!range || seen.has(range) || own.has(range.made)) continue;
+      if (!range || seen.has(range) || members.has(range.made)) continue;
       seen.add(range);
       const { last, bytes } = range;
-      if (last < end && own.has(last)) changes.push({ from: last, to: end - 1, bytes });
+      if (last < end && members.has(last)) changes.push({ from: last, to: end - 1, bytes });
     }
     if (op.kernel.kind === 'view') continue;
     for (const id of outputs) {
       const range = ranges.get(id)!;
-      const isInner = range.last < ops.length && range.readers.every((i) => own.has(i));
+      const isInner = range.last < ops.length && range.readers.every((i) => members.has(i));
       const to = isInner ? range.last - 1 : end - 1;
       if (to >= index) changes.push({ from: index, to, bytes: -range.bytes });
     }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import { hasChangingAttrs } from '../../../runtime/device/symbolic-attrs.ts';
 import { isContiguousMeta } from '../../../runtime/device/tensor-meta.ts';
@@ -86,9 +87,7 @@ const theCaller = -1;
 function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly number[]> {
   const readers = new Map<ValueId, number[]>();
   const add = (id: ValueId, index: number) => {
-    const known = readers.get(id);
-    if (known) known.push(index);
-    else readers.set(id, [index]);
+    getOrInsert(readers, id, () => []).push(index);
   };
   ops.forEach(({ op, inputs }, index) => {
     inputs.forEach((id, i) => {

@@ -75,8 +75,8 @@ function pointwise({ op, inputs, outputs, cuts }: Use): Slicing | null {
   const dim = asked[0]!;
   if (asked.some((other) => other !== dim)) return null;
   const operands = inputs.map((meta): Cut => {
-    const own = dim - from(meta.shape.length);
-    return own >= 0 && meta.shape[own] === shape[dim] ? own : null;
+    const aligned = dim - from(meta.shape.length);
+    return aligned >= 0 && meta.shape[aligned] === shape[dim] ? aligned : null;
   });
   if (cuts.some((cut, i) => cut !== null && operands[i] === null)) return null;
   return { kind: 'map', operands, outputs: op.op.inPlace ? [] : [dim] };

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import { type Attrs, operandUse } from '../../../runtime/device/kernel-op.ts';
 import { presentView } from '../../../runtime/device/symbolic-attrs.ts';
 import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
@@ -136,8 +137,8 @@ class SliceWriter {
     switch (slicing.kind) {
       case 'map': {
         // A different op has its shape as an attribute instead of an operand.
-        const own = slicing.op ? operands.slice(0, slicing.op.operands.length) : operands;
-        const made = this.#emit(slicing.op ?? op, own, slicing.attrs ?? attrs);
+        const sliced = slicing.op ? operands.slice(0, slicing.op.operands.length) : operands;
+        const made = this.#emit(slicing.op ?? op, sliced, slicing.attrs ?? attrs);
         outputs.forEach((id, i) => {
           this.#checkPart(id, made[i]!, slicing.outputs[i]!);
           this.#addPart(id, made[i]!);
@@ -149,8 +150,8 @@ class SliceWriter {
           this.#ops.push({ ...this.#source, inputs: operands, attrs: this.#firstAttrs(slicing) });
           return;
         }
-        const own = operands.slice(0, slicing.into.operands.length - 1);
-        this.#emit(slicing.into, [outputs[0]!, ...own], slicing.attrs(part));
+        const sliced = operands.slice(0, slicing.into.operands.length - 1);
+        this.#emit(slicing.into, [outputs[0]!, ...sliced], slicing.attrs(part));
         return;
       }
       case 'sumProducts':
@@ -228,9 +229,7 @@ class SliceWriter {
   }
 
   #addPart(id: ValueId, part: ValueId): void {
-    const known = this.#slices.get(id);
-    if (known) known.push(part);
-    else this.#slices.set(id, [part]);
+    getOrInsert(this.#slices, id, () => []).push(part);
   }
 
   #checkPart(whole: ValueId, part: ValueId, dim: number): void {

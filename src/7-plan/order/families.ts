@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
 import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import type { OpIndex } from './memory-graph.ts';
 
@@ -30,9 +31,7 @@ export function familiesOf({ values, ops: all }: Program, ops: readonly ProgramO
     for (const id of outputs) kindOf[id] = kind;
     const index = found.length;
     if (each !== ops[index]) continue;
-    const family = families.get(kind);
-    if (family) family.push(index);
-    else families.set(kind, [index]);
+    getOrInsert(families, kind, () => []).push(index);
     found.push(families.get(kind));
   }
   return found.map((family) =>

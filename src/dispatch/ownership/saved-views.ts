@@ -96,9 +96,7 @@ export class SavedMemory {
       const copied = new Map<CopiesViews, ValueId[]>();
       for (const [, { views }] of smaller) {
         for (const { subgraph, saved } of views) {
-          const known = copied.get(subgraph);
-          if (known) known.push(...saved.views);
-          else copied.set(subgraph, [...saved.views]);
+          getOrInsert(copied, subgraph, () => []).push(...saved.views);
         }
       }
       for (const [subgraph, views] of copied) subgraph.copyViews(views);
