@@ -183,8 +183,8 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     const batches = stream ? null : this.#batches();
     const options = { ahead, preload: (worker!.preload ?? []).map(String) };
     for await (const batch of fromWorkers(starts, batches, options)) {
-      const own = fromHost(batch);
-      yield collate ? this.#collated(own as unknown[]) : (own as Batch);
+      const tensors = fromHost(batch);
+      yield collate ? this.#collated(tensors as unknown[]) : (tensors as Batch);
     }
   }
 

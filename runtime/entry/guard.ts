@@ -56,6 +56,6 @@ export function compileValueTest(guard: ValueGuard<unknown, unknown>): (value: u
 }
 
 export function hasKeys(value: object, keys: readonly string[]): boolean {
-  const own = Object.keys(value);
-  return own.length === keys.length && own.every((key, i) => key === keys[i]);
+  const names = Object.keys(value);
+  return names.length === keys.length && names.every((key, i) => key === keys[i]);
 }

@@ -155,10 +155,10 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
           ]),
     );
     const sampled = (places: readonly Tensor[], factor: Tensor | null): Tensor => {
-      const own = taps[places.length];
-      if (!own) return mul(pixel(places), unsqueeze(factor!, 1));
+      const tap = taps[places.length];
+      if (!tap) return mul(pixel(places), unsqueeze(factor!, 1));
       return sumOf(
-        own.map(([place, share]) =>
+        tap.map(([place, share]) =>
           sampled([...places, place], factor ? mul(factor, share) : share),
         ),
       );

@@ -24,8 +24,8 @@ function find(): Collect | null {
     const vm = process?.getBuiltinModule?.('node:vm');
     // The flag applies to contexts created afterwards.
     v8?.setFlagsFromString('--expose-gc');
-    const own = vm?.runInNewContext('globalThis.gc');
-    return typeof own === 'function' ? (own as Collect) : null;
+    const exposed = vm?.runInNewContext('globalThis.gc');
+    return typeof exposed === 'function' ? (exposed as Collect) : null;
   } catch {
     return null;
   }

@@ -341,12 +341,12 @@ function compileKernel(
   };
   if (!isKernel || !mayBeComputed) return { action, computable: null };
   // Not `numbers`, which records the values that the kernel was last bound with.
-  const own = changingAttrs(op.attrs);
+  const changing = changingAttrs(op.attrs);
   const computable: ComputableStep = {
-    attrs: own.attrs,
+    attrs: changing.attrs,
     place(slots, scalars) {
       for (let i = 0; i < place.length; i++) place[i]!(slots);
-      own.update(scalars);
+      changing.update(scalars);
     },
     finish(slots) {
       for (const target of targets) slots[op.inputs[target]!]!.holder!.version++;

@@ -55,7 +55,7 @@ export function pathOf(planned: PlannedSubgraph, slots: readonly Slot[]): RunPat
 export function slotOnPath(slot: Slot): Slot {
   if (!(slot.holder instanceof DynamicTensor)) return slot;
   const { holder, offset } = slot.holder.data;
-  const own = new Slot();
-  own.put(holder, offset);
-  return own;
+  const target = new Slot();
+  target.put(holder, offset);
+  return target;
 }

@@ -132,20 +132,20 @@ export const outsideTidy = <T>(body: () => T): T => inTidy(null, body);
 export function tidy<T>(body: () => T): T {
   expectFunction('tidy', body);
   const outer = made;
-  const own = new HandleList();
-  made = own;
+  const handles = new HandleList();
+  made = handles;
   let result: T;
   try {
     result = refuseAsync(body());
   } catch (error) {
-    own.drain(dispose);
+    handles.drain(dispose);
     throw error;
   } finally {
     made = outer;
   }
-  if (own.length > 0) {
-    release(result, own, outer);
-    own.drain(dispose);
+  if (handles.length > 0) {
+    release(result, handles, outer);
+    handles.drain(dispose);
   }
   return result;
 }

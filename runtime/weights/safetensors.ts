@@ -77,9 +77,9 @@ function readMetadata(value: unknown, metadata: Map<string, string>): void {
 
 function readEntry(name: string, value: unknown): Entry {
   const where = `tensor ${shown(name)}`;
-  const own = (key: string): unknown =>
+  const field = (key: string): unknown =>
     isObject(value) && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
-  const [type, shape, offsets] = [own('dtype'), own('shape'), own('data_offsets')];
+  const [type, shape, offsets] = [field('dtype'), field('shape'), field('data_offsets')];
   if (!isElementType(type)) {
     const known = Object.keys(elementTypes).join(', ');
     throw badWeights(format, `${where}, dtype`, shown(type), `one of ${known}`);

@@ -144,8 +144,8 @@ function isSize(value: unknown): value is number {
 }
 
 function storageTypeOf(name: string): ElementType | undefined {
-  const own = /^torch\.(\w+)$/.exec(name)?.[1] ?? '';
-  return Object.hasOwn(storageTypes, own) ? storageTypes[own] : undefined;
+  const typeName = /^torch\.(\w+)$/.exec(name)?.[1] ?? '';
+  return Object.hasOwn(storageTypes, typeName) ? storageTypes[typeName] : undefined;
 }
 
 function bad(where: string, given: string, expected: string): never {

@@ -39,10 +39,10 @@ export async function uploadInto(stored: StoredTensor, target: Tensor): Promise<
   if (target.device.kind === 'meta') return;
   const { device, dtype, offset } = target;
   for await (const { values, at } of chunksOf(stored)) {
-    const own = convertElements(values, elementTypes[stored.type].dtype, dtype);
-    const meta = contiguousMeta({ dtype, shape: [own.length] }, device);
+    const converted = convertElements(values, elementTypes[stored.type].dtype, dtype);
+    const meta = contiguousMeta({ dtype, shape: [converted.length] }, device);
     const holder = target.holderFor('loading weights');
-    device.upload(own, meta, { holder, offset: offset + at });
+    device.upload(converted, meta, { holder, offset: offset + at });
   }
   // Marks values that backward has saved of the tensor as changed.
   target.holderFor('loading weights').version++;

@@ -86,13 +86,13 @@ function shardsOf(tensors: readonly Named[], maxBytes: number): Named[][] {
   const shards: Named[][] = [[]];
   let bytes = 0;
   for (const named of tensors) {
-    const own = bytesIn(named[1]);
-    if (bytes > 0 && bytes + own > maxBytes) {
+    const size = bytesIn(named[1]);
+    if (bytes > 0 && bytes + size > maxBytes) {
       shards.push([]);
       bytes = 0;
     }
     shards.at(-1)!.push(named);
-    bytes += own;
+    bytes += size;
   }
   return shards;
 }

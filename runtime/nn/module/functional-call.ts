@@ -25,15 +25,15 @@ export function functionalCall(
   expectArguments('functionalCall', { module, tensors }, kinds);
   if (isAsync(module.forward))
     throw asyncGiven('functionalCall', 'functionalCall(model, params, [x])');
-  const own = new Map<string, Tensor>([...module.namedParameters(), ...module.namedBuffers()]);
+  const named = new Map<string, Tensor>([...module.namedParameters(), ...module.namedBuffers()]);
   const others = new Map<Tensor, Tensor>();
   for (const [name, tensor] of Object.entries(tensors)) {
-    const replaced = own.get(name);
+    const replaced = named.get(name);
     if (!replaced) {
       throw new ArgumentError({
         what: 'functionalCall: no such tensor of the module',
         given: name,
-        expected: [...own.keys()].join(', '),
+        expected: [...named.keys()].join(', '),
         remedy: 'pass names as namedParameters() has them',
       });
     }

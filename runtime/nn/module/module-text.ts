@@ -26,9 +26,9 @@ export function moduleText(module: Module, above: ReadonlySet<Module> = new Set(
     const text = moduleText(value, path).replaceAll('\n', '\n  ');
     children.push(`  (${module.stateName(key)}): ${text}`);
   }
-  const own = settings.join(', ');
-  if (children.length === 0) return `${name}(${own})`;
-  return [`${name}(${own}`, ...children, ')'].join('\n');
+  const settingsText = settings.join(', ');
+  if (children.length === 0) return `${name}(${settingsText})`;
+  return [`${name}(${settingsText}`, ...children, ')'].join('\n');
 }
 
 /** Fields that follow from others, and the mode. */

@@ -30,8 +30,8 @@ function counted(count: number, names: readonly string[]): Readonly<Record<strin
 
 /** Throws DataError if the node lacks an operand. */
 export function checkOperands({ opType = '', name = '', input }: OnnxNode): void {
-  const own = Object.hasOwn(required, opType) ? required[opType]! : 1;
-  const least = withoutOptional.has(opType) ? Math.max(own, input.length) : own;
+  const fewest = Object.hasOwn(required, opType) ? required[opType]! : 1;
+  const least = withoutOptional.has(opType) ? Math.max(fewest, input.length) : fewest;
   if (input.length >= least && !input.slice(0, least).includes('')) return;
   throw badWeights(
     'onnx',

@@ -112,16 +112,16 @@ const scatterNd: Operator = ({ attributes }) => {
 const encoded: Operator = ({ attributes }) => {
   const axis = attributes.int('axis', -1);
   return ([indices, depth, values]) => {
-    const own = tensorOf(indices!).to('int32');
+    const indexTensor = tensorOf(indices!).to('int32');
     const classes = Math.trunc(numberIn(depth!));
     const [off, on] = [0, 1].map((i) => tensorOf(values!).select(0, i)) as [Tensor, Tensor];
-    const at = places(own, classes);
+    const at = places(indexTensor, classes);
     const isInside = at.ge(0).logicalAnd(at.lt(classes));
     const hot = oneHot(where(isInside, at, at.mul(0)), classes).mul(
       isInside.to('int32').unsqueeze(-1),
     );
     const chosen = where(hot.ne(0), on, off);
-    return axis === -1 ? chosen : chosen.movedim(-1, fromStart(axis, own.rank + 1));
+    return axis === -1 ? chosen : chosen.movedim(-1, fromStart(axis, indexTensor.rank + 1));
   };
 };
 

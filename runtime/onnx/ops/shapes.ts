@@ -35,16 +35,16 @@ const reshaped = (x: Value, shape: readonly number[]): Value =>
 const reshape: Operator = ({ attributes }) => {
   const allowsZero = attributes.flag('allowzero', false);
   return ([x, sizes]) => {
-    const own = shapeOf(x!);
+    const dims = shapeOf(x!);
     const given = integersIn(sizes!).map((size, d) =>
-      size === 0 && !allowsZero ? (own[d] ?? Number.NaN) : size,
+      size === 0 && !allowsZero ? (dims[d] ?? Number.NaN) : size,
     );
     const known = given.reduce((product, size) => (size === -1 ? product : product * size), 1);
-    const shape = given.map((size) => (size === -1 ? countOf(own) / known : size));
+    const shape = given.map((size) => (size === -1 ? countOf(dims) / known : size));
     if (shape.every((size) => Number.isInteger(size) && size >= 0)) return reshaped(x!, shape);
     throw wrongSetting(
-      `Reshape from [${own.join(', ')}] to [${integersIn(sizes!).join(', ')}]`,
-      `sizes of ${countOf(own)} elements`,
+      `Reshape from [${dims.join(', ')}] to [${integersIn(sizes!).join(', ')}]`,
+      `sizes of ${countOf(dims)} elements`,
     );
   };
 };
@@ -73,27 +73,27 @@ const squeeze: Operator =
 const unsqueeze: Operator =
   (node) =>
   ([x, axes]) => {
-    const own = shapeOf(x!);
+    const dims = shapeOf(x!);
     const given = axesOf(node, axes) ?? [];
-    const rank = own.length + given.length;
+    const rank = dims.length + given.length;
     const added = given.map((axis) => fromStart(axis, rank));
     const shape: number[] = [];
     let next = 0;
-    for (let d = 0; d < rank; d++) shape.push(added.includes(d) ? 1 : own[next++]!);
+    for (let d = 0; d < rank; d++) shape.push(added.includes(d) ? 1 : dims[next++]!);
     return reshaped(x!, shape);
   };
 
 const transpose: Operator = ({ attributes }) => {
   const perm = attributes.ints('perm');
   return ([x]) => {
-    const own = shapeOf(x!);
-    const order = perm ?? own.map((_, d) => own.length - 1 - d);
-    if (order.length !== own.length || !own.every((_, d) => order.includes(d))) {
-      throw wrongSetting(`perm [${order.join(', ')}]`, `all of ${own.length} dimensions`);
+    const dims = shapeOf(x!);
+    const order = perm ?? dims.map((_, d) => dims.length - 1 - d);
+    if (order.length !== dims.length || !dims.every((_, d) => order.includes(d))) {
+      throw wrongSetting(`perm [${order.join(', ')}]`, `all of ${dims.length} dimensions`);
     }
     if (!isHost(x!)) return tensorOf(x!).permute(order);
-    const shape = order.map((dim) => own[dim]!);
-    return rearranged(x, shape, (at) => own.map((_, d) => at[order.indexOf(d)]!));
+    const shape = order.map((dim) => dims[dim]!);
+    return rearranged(x, shape, (at) => dims.map((_, d) => at[order.indexOf(d)]!));
   };
 };
 
@@ -196,11 +196,11 @@ const expanded: Operator =
   () =>
   ([x, sizes]) => {
     const target = integersIn(sizes!);
-    const own = shapeOf(x!);
-    const rank = Math.max(own.length, target.length);
+    const dims = shapeOf(x!);
+    const rank = Math.max(dims.length, target.length);
     const size = (shape: readonly number[], d: number) => shape[d - rank + shape.length] ?? 1;
     const shape = Array.from({ length: rank }, (_, d) =>
-      size(target, d) === 1 ? size(own, d) : size(target, d),
+      size(target, d) === 1 ? size(dims, d) : size(target, d),
     );
     if (isHost(x!))
       return broadcastHosts(

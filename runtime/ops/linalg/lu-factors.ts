@@ -88,11 +88,11 @@ export function lu(x: Tensor): [p: Tensor, l: Tensor, u: Tensor] {
   return naming('lu', () => {
     expectTensor(luFactorsOp, x);
     return tidy(() => {
-      const own = cast(x, floating(x.dtype));
-      const [packed, order] = bind(luFactorsOp, [own]) as [Tensor, Tensor];
-      const k = Math.min(...own.shape.slice(-2));
+      const converted = cast(x, floating(x.dtype));
+      const [packed, order] = bind(luFactorsOp, [converted]) as [Tensor, Tensor];
+      const k = Math.min(...converted.shape.slice(-2));
       const left = narrow(packed, -1, 0, k);
-      const p = permutation(order, own);
+      const p = permutation(order, converted);
       return [p, add(tril(left, -1), eyeLike(left)), triu(narrow(packed, -2, 0, k))];
     });
   });

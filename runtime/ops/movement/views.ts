@@ -264,11 +264,11 @@ export function meshgrid(tensors: readonly Tensor[], indexing: 'ij' | 'xy' = 'ij
   const swapped = indexing === 'xy' && tensors.length > 1;
   return tensors.map((x, i) =>
     tidy(() => {
-      const own = reshape(
+      const reshaped = reshape(
         x,
         shape.map((size, d) => (d === i ? size : 1)),
       );
-      const grid = expand(own, shape);
+      const grid = expand(reshaped, shape);
       return swapped ? transpose(grid, 0, 1) : grid;
     }),
   );

@@ -181,22 +181,22 @@ export function im2col(x: Tensor, kernel: number | Pair, options: UnfoldOptions 
   return tidy(() => {
     if (x.rank === 3) return select(im2col(unsqueeze(x, 0), kernel, options), 0, 0);
     const [n, c, h, w] = x.shape as [number, number, number, number];
-    const own = windowsOver('im2col', [h, w], kernel, options);
-    const border = [0, 0, ...own.padding];
+    const layout = windowsOver('im2col', [h, w], kernel, options);
+    const border = [0, 0, ...layout.padding];
     const padded = border.some((size) => size > 0) ? padConstant(x, border, border, 0) : x;
     const along = (image: Tensor, dim: 0 | 1): Tensor =>
       bind1(unfoldOp, [image], {
         dim: dim + 2,
-        size: own.kernel[dim],
-        step: own.stride[dim],
-        dilation: own.dilation[dim],
-        count: own.count[dim],
+        size: layout.kernel[dim],
+        step: layout.stride[dim],
+        dilation: layout.dilation[dim],
+        count: layout.count[dim],
       });
     // [n, c, oh, ow, kh, kw]
     const windows = along(along(padded, 0), 1);
-    const columns = c * own.kernel[0] * own.kernel[1];
+    const columns = c * layout.kernel[0] * layout.kernel[1];
     const ordered = clone(permute(windows, [0, 1, 4, 5, 2, 3]));
-    return reshape(ordered, [n, columns, own.count[0] * own.count[1]]);
+    return reshape(ordered, [n, columns, layout.count[0] * layout.count[1]]);
   });
 }
 
@@ -212,9 +212,9 @@ export function col2im(
 ): Tensor {
   expectImages('col2im', x, 3, '[n, c · kh · kw, windows] or without n');
   const [h, w] = pairOf('col2im', 'size', size);
-  const own = windowsOver('col2im', [h, w], kernel, options);
-  const [kh, kw] = own.kernel;
-  const [oh, ow] = own.count;
+  const layout = windowsOver('col2im', [h, w], kernel, options);
+  const [kh, kw] = layout.kernel;
+  const [oh, ow] = layout.count;
   const [rows, windows] = x.shape.slice(-2) as [number, number];
   if (rows % (kh * kw) !== 0 || windows !== oh * ow) {
     throw new ShapeError({
@@ -228,11 +228,11 @@ export function col2im(
     if (x.rank === 2) return select(col2im(unsqueeze(x, 0), size, kernel, options), 0, 0);
     const [n] = x.shape as [number];
     const c = rows / (kh * kw);
-    const [ph, pw] = own.padding;
+    const [ph, pw] = layout.padding;
     const windowed = permute(reshape(x, [n, c, kh, kw, oh, ow]), [0, 1, 4, 5, 2, 3]);
     const add = (dy: Tensor, dim: 0 | 1, shape: readonly number[]): Tensor => {
       const like = expand(fullLike(dy, 0, { shape: [] }), shape);
-      const attrs = { dim: dim + 2, step: own.stride[dim], dilation: own.dilation[dim] };
+      const attrs = { dim: dim + 2, step: layout.stride[dim], dilation: layout.dilation[dim] };
       return bind1(unfoldGradOp, [dy, like], attrs);
     };
     const columns = add(windowed, 1, [n, c, oh, w + 2 * pw, kh]);

@@ -130,17 +130,17 @@ function withoutBroadcast(own: Term, other: Term): Term {
 /** The product of two terms, summed over labels that neither other terms nor the result need. */
 function contracted(a: Term, b: Term, needed: ReadonlySet<Label>): Term {
   const [left, right] = [withoutBroadcast(a, b), withoutBroadcast(b, a)];
-  const own = summed(left, new Set([...needed, ...right.labels]));
+  const reduced = summed(left, new Set([...needed, ...right.labels]));
   const other = summed(right, new Set([...needed, ...left.labels]));
-  const shared = own.labels.filter((label) => other.labels.includes(label));
+  const shared = reduced.labels.filter((label) => other.labels.includes(label));
   const batch = shared.filter((label) => needed.has(label));
   const inner = shared.filter((label) => !needed.has(label));
-  const freeA = own.labels.filter((label) => !shared.includes(label));
+  const freeA = reduced.labels.filter((label) => !shared.includes(label));
   const freeB = other.labels.filter((label) => !shared.includes(label));
   const labels = [...batch, ...freeA, ...freeB];
   const sizeOfLabel = (label: Label) =>
-    own.labels.includes(label)
-      ? own.x.shape[own.labels.indexOf(label)]!
+    reduced.labels.includes(label)
+      ? reduced.x.shape[reduced.labels.indexOf(label)]!
       : other.x.shape[other.labels.indexOf(label)]!;
   const size = (list: readonly Label[]) => sizeOf(list.map(sizeOfLabel));
   const arranged = (term: Term, order: readonly Label[], shape: readonly number[]) =>
@@ -152,10 +152,10 @@ function contracted(a: Term, b: Term, needed: ReadonlySet<Label>): Term {
       shape,
     );
   const shape = labels.map(sizeOfLabel);
-  if (!dtypes[own.x.dtype].floating || !dtypes[other.x.dtype].floating) {
+  if (!dtypes[reduced.x.dtype].floating || !dtypes[other.x.dtype].floating) {
     // Matrix products require floating-point numbers: integers are multiplied elementwise and summed.
     const first = arranged(
-      own,
+      reduced,
       [...batch, ...freeA, ...inner],
       [size(batch), size(freeA), 1, size(inner)],
     );
@@ -167,7 +167,7 @@ function contracted(a: Term, b: Term, needed: ReadonlySet<Label>): Term {
     return { x: reshape(sum(mul(first, second), -1), shape), labels };
   }
   const first = arranged(
-    own,
+    reduced,
     [...batch, ...freeA, ...inner],
     [size(batch), size(freeA), size(inner)],
   );

@@ -173,8 +173,8 @@ const plus =
     expectOptions(name, options, { beta: anyOperand, alpha: anyOperand });
     const { beta = 1, alpha = 1 } = options;
     const combined = (addend: Tensor, left: Tensor, right: Tensor): Tensor => {
-      const own = product(left, right);
-      const scaled = alpha === 1 ? own : mul(own, alpha);
+      const result = product(left, right);
+      const scaled = alpha === 1 ? result : mul(result, alpha);
       if (equals(beta, 0)) return scaled;
       return add(scaled, beta === 1 ? addend : mul(addend, beta));
     };

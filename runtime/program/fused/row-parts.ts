@@ -130,8 +130,8 @@ function* inRows(parts: readonly ProgramOp[], values: ValueTable): Generator<Bod
   for (const rows of [...counts].sort((a, b) => b - a)) {
     const cut = ops.map(({ part, index }, i): CutPart | null => {
       const fitting = cuts[i]!.filter(({ count }) => count % rows === 0);
-      const own = fitting.at(-1);
-      return own ? { part, index, cut: own } : null;
+      const cut = fitting.at(-1);
+      return cut ? { part, index, cut } : null;
     });
     if (cut.every((each) => each !== null)) yield new BodyBuilder(cut, rows, bases, values);
   }

@@ -138,9 +138,9 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
       if (!dynamic[result]) return takeFrom(slot, moves[place]!);
       if (!(slot.holder instanceof DynamicTensor)) return null;
       const [{ holder, offset }] = taken(slot, 'dynamic', moves[place]!) as [ListItem];
-      const own = new Slot();
-      own.put(holder, offset);
-      return own;
+      const target = new Slot();
+      target.put(holder, offset);
+      return target;
     };
     const lists = new Map<number, TensorList>();
     try {

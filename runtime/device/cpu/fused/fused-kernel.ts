@@ -97,9 +97,9 @@ class FusedWriter {
     const stores = this.#segments.map((): [number, number][] => []);
     const segmentOf = (part: number) => this.#segments.findIndex(({ end }) => part < end);
     results.forEach((part, i) => {
-      const own = segmentOf(part);
-      const isReadLater = readsIn.slice(own + 1).some((read) => read.size > 0);
-      stores[isReadLater ? last : own]!.push([operands + i, part]);
+      const segment = segmentOf(part);
+      const isReadLater = readsIn.slice(segment + 1).some((read) => read.size > 0);
+      stores[isReadLater ? last : segment]!.push([operands + i, part]);
     });
     for (const { operand, part } of writes) stores[segmentOf(part)]!.push([operand, part]);
     return stores;

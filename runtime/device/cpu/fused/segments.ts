@@ -48,16 +48,16 @@ export function segmentsOf({ parts, results }: KernelBody): readonly Segment[] {
   let first = 0;
   let sum: Weight = { nodes: 0, heavy: 0 };
   parts.forEach((part, i) => {
-    const own = weightOf(part);
+    const weight = weightOf(part);
     const passed = lastUse.filter((last, at) => at < i && last >= i).length;
     const most = passed > 1 ? mostNodes : mostInChain;
-    const isLong = sum.nodes + own.nodes > most && part.attrsOf !== parts[i - 1]?.attrsOf;
-    if (i > first && (isLong || (own.heavy > 0 && sum.heavy > 0))) {
+    const isLong = sum.nodes + weight.nodes > most && part.attrsOf !== parts[i - 1]?.attrsOf;
+    if (i > first && (isLong || (weight.heavy > 0 && sum.heavy > 0))) {
       segments.push({ first, end: i });
-      [first, sum] = [i, own];
+      [first, sum] = [i, weight];
       return;
     }
-    sum = { nodes: sum.nodes + own.nodes, heavy: sum.heavy + own.heavy };
+    sum = { nodes: sum.nodes + weight.nodes, heavy: sum.heavy + weight.heavy };
   });
   return [...segments, { first, end: parts.length }];
 }

@@ -110,9 +110,9 @@ function alongRows(f: FunctionBuilder, operands: Operands): void {
       f.set(left, get(columns));
       const join = (width: 'v128' | 'f32', sum: 'f32x4.add' | 'f32.add', size: number) => {
         f.countDown(left, size / 4, () => {
-          const own = load(`${width}.load`, get(at));
-          const added = op(sum, load(`${width}.load`, get(to)), own);
-          const total = op('select', own, added, get(isFirst));
+          const loaded = load(`${width}.load`, get(at));
+          const added = op(sum, load(`${width}.load`, get(to)), loaded);
+          const total = op('select', loaded, added, get(isFirst));
           f.emit(store(`${width}.store`, get(to), total));
           f.add(at, size);
           f.add(to, size);

@@ -204,12 +204,12 @@ const usedFeatures: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups']
  */
 function askForMore(adapter: GPUAdapter): void {
   const request = adapter.requestDevice.bind(adapter);
-  const own = Object.fromEntries(raisedLimits.map((name) => [name, adapter.limits[name]]));
+  const limits = Object.fromEntries(raisedLimits.map((name) => [name, adapter.limits[name]]));
   const features = usedFeatures.filter((name) => adapter.features.has(name));
   const value = (given: GPUDeviceDescriptor = {}) =>
     request({
       ...given,
-      requiredLimits: { ...given.requiredLimits, ...own },
+      requiredLimits: { ...given.requiredLimits, ...limits },
       requiredFeatures: [...(given.requiredFeatures ?? []), ...features],
     });
   Object.defineProperty(adapter, 'requestDevice', { value, configurable: true });

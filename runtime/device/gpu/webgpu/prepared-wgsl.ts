@@ -125,17 +125,18 @@ export class PreparedWgsl implements Prepared {
     this.#plan.stages.forEach(({ operands, isEmpty }, s) => {
       // All empty tensors have the same location, which is never written.
       if (isEmpty) return;
-      const own = places[s]!;
+      const place = places[s]!;
       operands.forEach(({ slot, written: isWritten }, i) => {
         if (isWritten || slot.kind === 'scratch') return;
-        const { buffer } = own[i]!;
+        const { buffer } = place[i]!;
         const meets = operands.some(
-          (other, j) => other.written && own[j]!.buffer === buffer && !isOne(operands, own, i, j),
+          (other, j) =>
+            other.written && place[j]!.buffer === buffer && !isOne(operands, place, i, j),
         );
         if (meets || written.has(buffer)) found.add(buffer);
       });
       operands.forEach(({ slot, written: isWritten }, i) => {
-        if (isWritten && slot.kind !== 'scratch') written.add(own[i]!.buffer);
+        if (isWritten && slot.kind !== 'scratch') written.add(place[i]!.buffer);
       });
     });
     return [...found];

@@ -220,11 +220,11 @@ export function standardizeGradPlan(
     const { w } = group;
     const mean = w.let(group.statistic(2, 0));
     const scale = w.let(group.statistic(2, 1));
-    const own = inputs.length > 3 ? `(${group.own(0)} * ${group.weight(3)})` : group.own(0);
+    const gradient = inputs.length > 3 ? `(${group.own(0)} * ${group.weight(3)})` : group.own(0);
     const normal = `((${group.own(1)} - ${mean}) * ${scale})`;
-    const shift = isCentered ? group.mean(own) : w.let('0.0f');
-    const along = group.mean(`${own} * ${normal}`);
-    const value = `${scale} * (${own} - ${shift} - ${normal} * ${along})`;
+    const shift = isCentered ? group.mean(gradient) : w.let('0.0f');
+    const along = group.mean(`${gradient} * ${normal}`);
+    const value = `${scale} * (${gradient} - ${shift} - ${normal} * ${along})`;
     group.eachStored(inputs.length, value);
   });
   return { scratch: [], stages: [stage] };

@@ -64,11 +64,11 @@ export function headedOf(
   for (const stage of others) {
     const { inputs, outputs } = stage;
     const { kernel } = stage.op;
-    const own = (name: string) => stageAttr(stage.part, name);
+    const attrText = (name: string) => stageAttr(stage.part, name);
     if (kernel.kind !== 'fused') {
       const dtype = stage.dtypes[inputs.length]!;
       const part = { expr: exprOf(stage), operands: inputs.map(resolve), dtype };
-      latest.set(keyOf(outputs[0]!), add(part, own));
+      latest.set(keyOf(outputs[0]!), add(part, attrText));
       continue;
     }
     const first = parts.length;
@@ -77,7 +77,7 @@ export function headedOf(
       const operands = part.operands.map((from) =>
         'part' in from ? { part: first + from.part } : read[from.operand]!,
       );
-      add({ ...part, operands }, (name) => own(fusedAttr(p, name)));
+      add({ ...part, operands }, (name) => attrText(fusedAttr(p, name)));
     });
     kernel.body.results.forEach((part, i) => {
       latest.set(keyOf(outputs[i]!), { part: first + part });

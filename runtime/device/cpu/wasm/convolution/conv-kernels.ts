@@ -30,28 +30,28 @@ import { Slice } from './slice.ts';
  */
 function convolve(f: FunctionBuilder): void {
   const [geometry, image, weight, out, images, column, columns, rows] = f.params(8);
-  const own = (name: GeometryWord) => word(geometry, name);
+  const wordOf = (name: GeometryWord) => word(geometry, name);
   const [line, block, blocksLeft, first, count, channel, channels, isFirst] = f.locals('i32', 8);
   const [imageAtNow, outAt, left, base, rowTable, weightTable] = f.locals('i32', 6);
   const slice = new Slice(f, geometry);
   const packed = new PackedPart(f, geometry, { weight, rows, columns });
   const direct = new DirectPart(f, geometry, { weight, rows, columns });
 
-  f.set(line, op('i32.div_u', get(column), own('positions')));
+  f.set(line, op('i32.div_u', get(column), wordOf('positions')));
   slice.setLine(line);
-  f.if(op('i32.eqz', own('isDirect')), () => packed.setColumns(column, line));
-  f.set(block, own('blockList'));
-  f.set(blocksLeft, own('blocks'));
+  f.if(op('i32.eqz', wordOf('isDirect')), () => packed.setColumns(column, line));
+  f.set(block, wordOf('blockList'));
+  f.set(blocksLeft, wordOf('blocks'));
   f.countDown(blocksLeft, 1, () => {
     [first, count, channel, channels, isFirst].forEach((local, i) => {
       f.set(local, load('i32.load', get(block), i * 4));
     });
     f.add(block, blockWords * 4);
-    f.set(rowTable, add(own('rowTable'), bytes(get(first))));
-    f.set(weightTable, add(own('weightTable'), bytes(get(first))));
-    f.if(own('isSliced'), () => slice.clear(channels));
+    f.set(rowTable, add(wordOf('rowTable'), bytes(get(first))));
+    f.set(weightTable, add(wordOf('weightTable'), bytes(get(first))));
+    f.if(wordOf('isSliced'), () => slice.clear(channels));
     f.if(
-      own('isDirect'),
+      wordOf('isDirect'),
       () => direct.packWeights(weightTable, count),
       () => packed.packWeights(weightTable, count),
     );
@@ -61,12 +61,12 @@ function convolve(f: FunctionBuilder): void {
     f.countDown(left, 1, () => {
       slice.place(base, imageAtNow, channel, channels);
       f.if(
-        own('isDirect'),
+        wordOf('isDirect'),
         () => direct.run({ base, rowTable, count, outAt, line }),
         () => packed.run({ base, rowTable, weightTable, count, outAt, isFirst }),
       );
-      f.add(imageAtNow, own('imageStep'));
-      f.add(outAt, own('outStep'));
+      f.add(imageAtNow, wordOf('imageStep'));
+      f.add(outAt, wordOf('outStep'));
     });
   });
 }
@@ -81,19 +81,19 @@ function convolveWeightGrad(f: FunctionBuilder): void {
   const [geometry, dy, image, out, images, first, rows, channel, channels, outChannels] =
     f.params(10);
   const [columnTable, columns, sumColumns, accumulates] = f.params(4);
-  const own = (name: GeometryWord) => word(geometry, name);
+  const wordOf = (name: GeometryWord) => word(geometry, name);
   const [line, base, rowTable, column, width, left, kind, dyRow] = f.locals('i32', 8);
   const [channelsLeft, height, dyAt, to, started] = f.locals('i32', 5);
   const slice = new Slice(f, geometry);
   slice.setLine(line);
-  f.if(own('isSliced'), () => slice.clear(channels));
-  f.set(rowTable, add(own('rowTable'), bytes(get(first))));
+  f.if(wordOf('isSliced'), () => slice.clear(channels));
+  f.set(rowTable, add(wordOf('rowTable'), bytes(get(first))));
   f.set(dyRow, bytes(get(columns)));
   f.set(started, get(accumulates));
   f.countDown(images, 1, () => {
     slice.place(base, image, channel, channels);
     f.if(
-      own('isDirect'),
+      wordOf('isDirect'),
       () => {
         // The table's rows are vectors here; see `directGradRow`.
         f.set(channelsLeft, get(outChannels));
@@ -105,7 +105,7 @@ function convolveWeightGrad(f: FunctionBuilder): void {
             ...[get(columnTable), get(columns), get(sumColumns), get(to), get(started)],
           );
           f.add(dyAt, get(dyRow));
-          f.add(to, own('outChannel'));
+          f.add(to, wordOf('outChannel'));
         });
         f.set(started, i32(1));
       },
@@ -131,19 +131,19 @@ function convolveWeightGrad(f: FunctionBuilder): void {
             );
             call(
               ...([f, 'multiplyPanels', scratch(panelAAt), scratch(panelBAt), get(to)] as const),
-              ...[get(height), get(rows), get(width), own('outChannel'), get(kind)],
+              ...[get(height), get(rows), get(width), wordOf('outChannel'), get(kind)],
             );
             f.add(channelsLeft, -blockM);
             f.add(dyAt, mul(get(dyRow), i32(blockM)));
-            f.add(to, mul(own('outChannel'), i32(blockM)));
+            f.add(to, mul(wordOf('outChannel'), i32(blockM)));
           });
           f.add(column, get(sumColumns));
           f.set(left, sub(get(left), get(sumColumns)));
         });
       },
     );
-    f.add(image, own('imageStep'));
-    f.add(dy, own('outStep'));
+    f.add(image, wordOf('imageStep'));
+    f.add(dy, wordOf('outStep'));
   });
 }
 

@@ -26,16 +26,16 @@ export class Slice {
   /** Prepares for positions from `line` on. */
   setLine(line: Local): void {
     const f = this.#f;
-    const own = (name: GeometryWord) => word(this.#geometry, name);
-    f.set(this.#top, add(own('top'), mul(get(line), own('strideH'))));
+    const wordOf = (name: GeometryWord) => word(this.#geometry, name);
+    f.set(this.#top, add(wordOf('top'), mul(get(line), wordOf('strideH'))));
     f.set(this.#firstRow, most(get(this.#top), i32(0)));
-    const end = least(add(get(this.#top), own('sliceHeight')), own('height'));
+    const end = least(add(get(this.#top), wordOf('sliceHeight')), wordOf('height'));
     f.set(this.#rows, most(sub(end, get(this.#firstRow)), i32(0)));
-    f.set(this.#firstColumn, most(own('left'), i32(0)));
-    const right = least(add(own('left'), own('sliceWidth')), own('width'));
+    f.set(this.#firstColumn, most(wordOf('left'), i32(0)));
+    const right = least(add(wordOf('left'), wordOf('sliceWidth')), wordOf('width'));
     f.set(this.#columns, most(sub(right, get(this.#firstColumn)), i32(0)));
-    const down = mul(sub(get(this.#firstRow), get(this.#top)), own('sliceWidth'));
-    const across = sub(get(this.#firstColumn), own('left'));
+    const down = mul(sub(get(this.#firstRow), get(this.#top)), wordOf('sliceWidth'));
+    const across = sub(get(this.#firstColumn), wordOf('left'));
     f.set(this.#to, add(scratch(imageAt), bytes(add(down, across))));
   }
 
@@ -47,21 +47,21 @@ export class Slice {
   /** Sets `to` to the base address of offsets in the slice, for channels starting at `first`. */
   place(to: Local, image: Local, first: Local, channels: Local): void {
     const f = this.#f;
-    const own = (name: GeometryWord) => word(this.#geometry, name);
+    const wordOf = (name: GeometryWord) => word(this.#geometry, name);
     f.if(
-      own('isSliced'),
+      wordOf('isSliced'),
       () => {
-        const skip = add(mul(get(this.#firstRow), own('width')), get(this.#firstColumn));
-        const from = add(add(get(image), mul(get(first), own('plane'))), bytes(skip));
+        const skip = add(mul(get(this.#firstRow), wordOf('width')), get(this.#firstColumn));
+        const from = add(add(get(image), mul(get(first), wordOf('plane'))), bytes(skip));
         call(
-          ...([f, 'copyPlanes', get(this.#to), own('slicePlane')] as const),
-          ...[bytes(own('sliceWidth')), i32(4), from, own('plane'), bytes(own('width'))],
+          ...([f, 'copyPlanes', get(this.#to), wordOf('slicePlane')] as const),
+          ...[bytes(wordOf('sliceWidth')), i32(4), from, wordOf('plane'), bytes(wordOf('width'))],
           ...[get(channels), get(this.#rows), get(this.#columns)],
         );
-        f.set(to, sub(scratch(imageAt), mul(get(first), own('slicePlane'))));
+        f.set(to, sub(scratch(imageAt), mul(get(first), wordOf('slicePlane'))));
       },
       () => {
-        const skip = add(mul(get(this.#top), own('width')), own('left'));
+        const skip = add(mul(get(this.#top), wordOf('width')), wordOf('left'));
         f.set(to, add(get(image), bytes(skip)));
       },
     );

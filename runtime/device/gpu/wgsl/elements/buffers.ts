@@ -35,8 +35,8 @@ export class Buffers {
     this.#bound = bound;
     const { bindings, written, types } = bound;
     this.#arrays = written.map((isWritten, buffer) => {
-      const own = new Set(types.filter((_, operand) => bindings[operand] === buffer));
-      return arrayTypeOf(own, isWritten && !bound.ownsWords);
+      const boundTypes = new Set(types.filter((_, operand) => bindings[operand] === buffer));
+      return arrayTypeOf(boundTypes, isWritten && !bound.ownsWords);
     });
   }
 

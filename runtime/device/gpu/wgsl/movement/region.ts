@@ -61,14 +61,15 @@ function boxOf(
   whole: TensorMeta,
   around: readonly number[] | null,
 ): readonly Side[] | null {
-  const own = contiguousStrides(whole.shape);
+  const wholeStrides = contiguousStrides(whole.shape);
   let rest = offset;
   let next = 0;
   const sides = whole.shape.map((size, d): Side => {
-    const start = Math.floor(rest / own[d]!);
-    rest -= start * own[d]!;
+    const start = Math.floor(rest / wholeStrides[d]!);
+    rest -= start * wholeStrides[d]!;
     while (part.shape[next] === 1) next++;
-    const isIn = next < part.shape.length && strides[next] === own[d] && part.shape[next]! <= size;
+    const isIn =
+      next < part.shape.length && strides[next] === wholeStrides[d] && part.shape[next]! <= size;
     const [length, stride] = isIn ? [part.shape[next]!, part.strides[next]!] : [1, 0];
     if (isIn) next++;
     return { size, start, length, stride, around: around?.[d] ?? 0 };
