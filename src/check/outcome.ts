@@ -39,8 +39,8 @@ export function outcomeOf(given: readonly NamedTensor[], error: unknown = null):
   images.dispose();
   const holders = named.map(({ tensor }) => tensor?.holder ?? null);
   // Handles on parts of lists were created for this copy.
-  const own = new Set(given.map(({ tensor }) => tensor));
-  for (const { tensor } of named) if (tensor && !own.has(tensor)) tensor.dispose();
+  const tensors = new Set(given.map(({ tensor }) => tensor));
+  for (const { tensor } of named) if (tensor && !tensors.has(tensor)) tensor.dispose();
   return {
     error,
     values: named.map(({ name, tensor, requiresGrad }, i) => {

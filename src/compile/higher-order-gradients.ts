@@ -352,8 +352,8 @@ function restored(program: Program, restoring: Pick<Program, 'values' | 'ops'>):
   const values = [...restoring.values];
   const made = new Set(restoring.ops.flatMap(({ outputs }) => outputs));
   const unread = (id: ValueId) => (made.has(id) ? ((values.push(values[id]!) - 1) as ValueId) : id);
-  const own = program.ops.map((op) => ({ ...op, outputs: op.outputs.map(unread) }));
-  return { ...program, values, ops: [...restoring.ops, ...own] };
+  const ops = program.ops.map((op) => ({ ...op, outputs: op.outputs.map(unread) }));
+  return { ...program, values, ops: [...restoring.ops, ...ops] };
 }
 
 function notKept(missing: readonly ValueId[], values: ValueTable): AutogradError {

@@ -130,9 +130,9 @@ function findPrivateMember(
   if (!member) return undefined;
   const scope = scopeOf(capture);
   const { source } = capture;
-  const own = kind === 'method' ? `#${name}` : `${kind} #${name}`;
+  const memberName = kind === 'method' ? `#${name}` : `${kind} #${name}`;
   const hasPrivate = scope.privateName !== undefined;
-  const code = lowerFunction(member.value, source, 'method', true, own, hasPrivate);
+  const code = lowerFunction(member.value, source, 'method', true, memberName, hasPrivate);
   if (isLowerRefusal(code) || refuseDriven(code)) return undefined;
   const home = member.static ? type : (type.prototype as object);
   return instantiate(code, scope, [], undefined, home) as AnyFunction;
@@ -144,9 +144,9 @@ function findPrivateMember(
  */
 function homeObjectOf(method: AnyFunction, receiver: object): object | undefined {
   const holder = findHomeObject(method, receiver);
-  const own = captureFunction(method, {});
-  if (isRefusal(own)) return undefined;
-  const { node } = own.syntax();
+  const captured = captureFunction(method, {});
+  if (isRefusal(captured)) return undefined;
+  const { node } = captured.syntax();
   for (const object of holder ? [holder] : chainFrom(receiver)) {
     const type = classOf(object);
     const isMember = (each: ClassNode['body']['body'][number]) =>

@@ -188,9 +188,9 @@ export class FrameCompiler {
     keep: StoreEntry,
   ): Entry | NotCompiled {
     const sized = this.#sizedEntry(point, frames, result, keep);
-    const own = sized ? result : withOwnSizes(result, frames);
-    if (!sized) keep(own.guards);
-    const entry = sized ?? this.#fixedEntry(point, own);
+    const sizedResult = sized ? result : withOwnSizes(result, frames);
+    if (!sized) keep(sizedResult.guards);
+    const entry = sized ?? this.#fixedEntry(point, sizedResult);
     if (!entry) return { why: 'a value that backward needs is written in place' };
     if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
     return entry;

@@ -5,7 +5,7 @@ let last: Promise<unknown> = Promise.resolve();
  * changes of a call in between would be lost.
  */
 export function runSerially<T>(work: () => Promise<T>): Promise<T> {
-  const own = last.then(work);
-  last = own.catch(() => {});
-  return own;
+  const run = last.then(work);
+  last = run.catch(() => {});
+  return run;
 }

@@ -56,13 +56,13 @@ function compileDistinct(
   { sources, others }: Guard & { kind: 'distinct' },
   reads: PlainReads,
 ): Check {
-  const own = sources.map((source) => reads.reader(source));
+  const readers = sources.map((source) => reads.reader(source));
   const foreign = others.map((source) => reads.reader(source));
   const seen = new Set<unknown>();
   return (frames) => {
     try {
-      for (let i = 0; i < own.length; i++) {
-        seen.add(own[i]!(frames));
+      for (let i = 0; i < readers.length; i++) {
+        seen.add(readers[i]!(frames));
         if (seen.size === i) return false;
       }
       for (let i = 0; i < foreign.length; i++) if (seen.has(foreign[i]!(frames))) return false;

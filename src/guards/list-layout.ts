@@ -76,9 +76,9 @@ export function plainParts(value: unknown): readonly (readonly [string, unknown]
   const parts: (readonly [string, unknown])[] = [];
   for (const name of names) {
     if (isArray && name === 'length') continue;
-    const own = Object.getOwnPropertyDescriptor(value, name)!;
-    if (!Object.hasOwn(own, 'value') || !own.enumerable) return undefined;
-    parts.push([name, own.value]);
+    const descriptor = Object.getOwnPropertyDescriptor(value, name)!;
+    if (!Object.hasOwn(descriptor, 'value') || !descriptor.enumerable) return undefined;
+    parts.push([name, descriptor.value]);
   }
   return parts;
 }

@@ -76,8 +76,9 @@ export function readsPlainly(object: object, key: PropertyKey): boolean {
 /** Whether assigning the property runs no user code and has no side effect. */
 function writesPlainly(object: object, key: PropertyKey): boolean {
   if (isProxy(object) || ArrayBuffer.isView(object)) return false;
-  const own = Object.getOwnPropertyDescriptor(object, key);
-  if (own) return own.writable === true && !(Array.isArray(object) && key === 'length');
+  const descriptor = Object.getOwnPropertyDescriptor(object, key);
+  if (descriptor)
+    return descriptor.writable === true && !(Array.isArray(object) && key === 'length');
   // Appending to an array also changes its length.
   if (Array.isArray(object) || !Object.isExtensible(object)) return false;
   return inheritsPlainly(Object.getPrototypeOf(object) as object | null, key);
@@ -116,8 +117,8 @@ export function allows(object: object, change: Change, key: PropertyKey): boolea
 
 function deletesPlainly(object: object, key: PropertyKey): boolean {
   if (isProxy(object) || Array.isArray(object) || ArrayBuffer.isView(object)) return false;
-  const own = Object.getOwnPropertyDescriptor(object, key);
-  return own === undefined || own.configurable === true;
+  const descriptor = Object.getOwnPropertyDescriptor(object, key);
+  return descriptor === undefined || descriptor.configurable === true;
 }
 
 function resizesPlainly(array: object): boolean {

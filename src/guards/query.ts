@@ -10,10 +10,10 @@ const names = (object: object): string => JSON.stringify(Object.getOwnPropertyNa
 
 /** Attributes of an own property, as text; undefined if there is none. */
 function attributes(object: object, key: PropertyKey | undefined): string | undefined {
-  const own = Object.getOwnPropertyDescriptor(object, key!);
-  if (!own) return undefined;
-  const { enumerable, configurable, writable } = own;
-  return JSON.stringify({ enumerable, configurable, writable, isData: 'value' in own });
+  const descriptor = Object.getOwnPropertyDescriptor(object, key!);
+  if (!descriptor) return undefined;
+  const { enumerable, configurable, writable } = descriptor;
+  return JSON.stringify({ enumerable, configurable, writable, isData: 'value' in descriptor });
 }
 
 const [readSource, readFlags] = (['source', 'flags'] as const).map(

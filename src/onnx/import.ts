@@ -41,8 +41,8 @@ async function folderOf(path: string | URL): Promise<string> {
 }
 
 function opsetOf({ opsetImport }: OnnxModel): number {
-  const own = opsetImport.find(({ domain = '' }) => domain === '' || domain === 'ai.onnx');
-  const version = own?.version ?? 0;
+  const standard = opsetImport.find(({ domain = '' }) => domain === '' || domain === 'ai.onnx');
+  const version = standard?.version ?? 0;
   if (version >= firstOpset && version <= lastOpset) return version;
   throw missing(`opset ${version}; ${firstOpset} to ${lastOpset} are imported`);
 }

@@ -19,7 +19,7 @@ function closedPort(): MessagePort {
  * the whole heap every few steps.
  */
 export function freeBuffer(buffer: ArrayBuffer): void {
-  const own = buffer as ArrayBuffer & Transferable;
-  if (own.transfer) own.transfer(0);
+  const transferable = buffer as ArrayBuffer & Transferable;
+  if (transferable.transfer) transferable.transfer(0);
   else closedPort().postMessage(null, [buffer]);
 }

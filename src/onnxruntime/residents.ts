@@ -169,9 +169,9 @@ export function keepResult(
     keepRemote(holder, residentOf(array, holder, arrays));
     return;
   }
-  const own = array instanceof GpuArray ? array.arrived! : (array as HostArray);
+  const host = array instanceof GpuArray ? array.arrived! : (array as HostArray);
   const address = holder.ptr + operand.offset * dtypes[layout.dtype].bytes;
-  storeAt(heap.memory.buffer, address, layout, own.elements(layout));
+  storeAt(heap.memory.buffer, address, layout, host.elements(layout));
   events.copy('onnxruntime', 'cpu', bytesOf(layout));
 }
 

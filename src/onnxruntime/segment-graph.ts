@@ -137,16 +137,16 @@ function modelOf(
   const nodes = namedResults(liveNodes(engine.nodes, results), results);
   const read = new Set(nodes.flatMap(({ input }) => input));
   const taken = ports.filter(({ name }) => read.has(name));
-  const own = numbers.filter(({ name }) => read.has(name));
+  const readNumbers = numbers.filter(({ name }) => read.has(name));
   const info = ({ value: { id, element, shape } }: { readonly value: Value }) =>
     valueInfo(id, element, shape, noSize);
-  const graph = graphOf('segment', nodes, [...taken, ...own].map(info), outputs.map(info), [
+  const graph = graphOf('segment', nodes, [...taken, ...readNumbers].map(info), outputs.map(info), [
     ...engine.initializers,
   ]);
   return {
     model: modelBytes(graph),
     inputs: taken.map(({ name, id, layout }) => ({ name, id, layout })),
-    numbers: own.map(({ name, attr }) => ({ name, attr })),
+    numbers: readNumbers.map(({ name, attr }) => ({ name, attr })),
   };
 }
 

@@ -110,8 +110,8 @@ export class KnownObjects {
 
   #member({ of, key, kind }: Member): object | undefined {
     const holder = this.#objects.get(of);
-    const own = holder && Object.getOwnPropertyDescriptor(holder, key);
-    const found: unknown = own?.[kind];
+    const descriptor = holder && Object.getOwnPropertyDescriptor(holder, key);
+    const found: unknown = descriptor?.[kind];
     if (typeof found !== 'function' || key === 'constructor') return undefined;
     return ofPackage.test(of) || isOfLanguage(found, key, kind) ? found : undefined;
   }

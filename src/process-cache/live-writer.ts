@@ -244,8 +244,9 @@ export class LiveWriter {
     }
     for (const { source, value } of this.#reads) {
       if (!isObject(value) || rootOf(source).kind === 'held') continue;
-      const own = Object.getOwnPropertyDescriptor(value, 'prototype')?.value as unknown;
-      if (typeof value === 'function' && own === object) return { prototype: this.object(value) };
+      const prototype = Object.getOwnPropertyDescriptor(value, 'prototype')?.value as unknown;
+      if (typeof value === 'function' && prototype === object)
+        return { prototype: this.object(value) };
       const levels = levelsAbove(value, object);
       if (levels > 0) return { above: [this.object(value), levels] };
     }

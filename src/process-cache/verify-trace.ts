@@ -86,8 +86,9 @@ class Guarded {
       this.#values.get(sourceKey(at(source, dim))) === size;
     const isSize = (size: number, dim: number) =>
       guard.shape[dim] === size || isOf(dimSource)(size, dim);
-    const own = guard.strides ?? contiguousStrides(shape);
-    const hasStrides = own === 'any' ? strides.every(isOf(strideSource)) : sameShape(own, strides);
+    const expected = guard.strides ?? contiguousStrides(shape);
+    const hasStrides =
+      expected === 'any' ? strides.every(isOf(strideSource)) : sameShape(expected, strides);
     return (
       guard.dtype === dtype &&
       guard.device === device &&

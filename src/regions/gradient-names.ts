@@ -109,8 +109,8 @@ class NameTable implements Names {
 
   constructor(groups: readonly (readonly Tensor[])[]) {
     for (const group of groups) {
-      const own = group.filter((each) => each.requiresGrad && !mayBeList(each));
-      const [first, ...others] = own.map((tensor) => this.#nameOf(tensor));
+      const tensors = group.filter((each) => each.requiresGrad && !mayBeList(each));
+      const [first, ...others] = tensors.map((tensor) => this.#nameOf(tensor));
       for (const other of others) other.join(first!);
     }
   }
@@ -172,8 +172,8 @@ class NameTable implements Names {
   }
 
   #connectResult(name: Name): void {
-    const own = name.partsSince(-1);
-    if (own === 0) return;
+    const parts = name.partsSince(-1);
+    if (parts === 0) return;
     const since = name.sequence;
     const older = this.#all.filter(
       (other) => other !== name && other.group === name.group && isOlder(other, name),
@@ -184,7 +184,7 @@ class NameTable implements Names {
       return [other, ...through].reduce((sum, each) => sum + each.partsSince(from), 0);
     });
     const all = before.reduce((a, b) => a + b, 0);
-    if (own + all <= many) return;
+    if (parts + all <= many) return;
     older.forEach((other, i) => {
       if (before[i]! > 0) name.others.add(other);
     });

@@ -212,10 +212,10 @@ export class SourceMapper {
     for (let base = source; base.kind === 'property'; ) {
       base = base.base;
       const module = this.valueOf(base);
-      const own = module instanceof Module && this.#namesIn(module).get(this.valueOf(source));
-      if (!own) continue;
+      const name = module instanceof Module && this.#namesIn(module).get(this.valueOf(source));
+      if (!name) continue;
       const text = this.#textOf(base);
-      found = text === 'this' ? own : `${text}.${own}`;
+      found = text === 'this' ? name : `${text}.${name}`;
     }
     return found;
   }

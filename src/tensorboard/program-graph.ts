@@ -40,8 +40,8 @@ class GraphWriter {
     const forward = stages?.forward ?? trace.program;
     forward.inputs.forEach((id, i) => {
       const source = trace.inputs[i];
-      const own = source ? printSource(source, trace) : `${i}`;
-      const path = own.replaceAll(/\[(\w+)\]/g, '.$1').replaceAll('.', '/');
+      const name = source ? printSource(source, trace) : `${i}`;
+      const path = name.replaceAll(/\[(\w+)\]/g, '.$1').replaceAll('.', '/');
       this.#input(`${scope}inputs/${path}`, id, forward, names);
     });
     this.#program(forward, `${scope}forward/`, names);

@@ -19,8 +19,12 @@ export function markedScope(
   const reader = (name: string): (() => unknown) => {
     let read = readers.get(name);
     if (read === undefined) {
-      const own = Object.getOwnPropertyDescriptor(table, name)?.get as (() => unknown) | undefined;
-      read = own ? guardUninitialized(name, own, free.get(name)) : () => readGlobal(globals, name);
+      const getter = Object.getOwnPropertyDescriptor(table, name)?.get as
+        | (() => unknown)
+        | undefined;
+      read = getter
+        ? guardUninitialized(name, getter, free.get(name))
+        : () => readGlobal(globals, name);
       readers.set(name, read);
     }
     return read;

@@ -23,8 +23,8 @@ export function givenScope(values: Readonly<Record<string, unknown>>): Scope {
     },
     reader: (name) => () => get(name),
     place(name) {
-      const own = Object.getOwnPropertyDescriptor(values, name);
-      return own?.writable ? { object: values, key: name } : undefined;
+      const descriptor = Object.getOwnPropertyDescriptor(values, name);
+      return descriptor?.writable ? { object: values, key: name } : undefined;
     },
     isConstant: (name) => !Object.hasOwn(values, name) && frozenGlobals.has(name),
   };

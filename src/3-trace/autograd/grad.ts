@@ -38,8 +38,8 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
       const gradOutputs = (given as (Tensor | null)[] | null)?.map((seed) =>
         seedValue(seed, createGraph),
       );
-      const own = { createGraph, retainGraph: true, allowUnused };
-      const request = gradOutputs ? { ...own, gradOutputs } : own;
+      const settings = { createGraph, retainGraph: true, allowUnused };
+      const request = gradOutputs ? { ...settings, gradOutputs } : settings;
       return gradWith(of as Tensor[], to as Tensor[], request, watch);
     });
   const targets = elementsOf(t, inputs).map((each) => t.use(expectTarget(t, each, 'grad')));

@@ -105,8 +105,8 @@ function keepHookOrder(t: Tracer, roots: readonly Tensor[], hooked: ReadonlySet<
   for (const root of roots) {
     for (const place of placesBelow(root)) {
       if (!(place instanceof ControlNode) || place.name !== condOp.name) continue;
-      const own = place.targets.filter((to) => to && 'leaf' in to && hooked.has(to.leaf));
-      if (own.length > 1) t.control.avoid(place);
+      const hookedTargets = place.targets.filter((to) => to && 'leaf' in to && hooked.has(to.leaf));
+      if (hookedTargets.length > 1) t.control.avoid(place);
     }
   }
 }

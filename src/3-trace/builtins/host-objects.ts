@@ -94,8 +94,8 @@ const ofFixed =
 /** Returns methods and getters of the prototype. */
 function functionsOf(prototype: object, names: readonly string[]): AnyFunction[] {
   return names.flatMap((name) => {
-    const own = Object.getOwnPropertyDescriptor(prototype, name);
-    const fn = (own?.get ?? own?.value) as unknown;
+    const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
+    const fn = (descriptor?.get ?? descriptor?.value) as unknown;
     return typeof fn === 'function' ? [fn as AnyFunction] : [];
   });
 }

@@ -64,8 +64,8 @@ export const tagBuiltins: BuiltinTable = [
       const word = builtinTag(t, value);
       if (word === undefined) return undefined;
       const tag = specialized(readSymbol(t, value, Symbol.toStringTag));
-      const own = isPrimitiveVariable(tag) ? constantOf(t, tag) : undefined;
-      return known(`[object ${typeof own === 'string' ? own : word}]`);
+      const text = isPrimitiveVariable(tag) ? constantOf(t, tag) : undefined;
+      return known(`[object ${typeof text === 'string' ? text : word}]`);
     },
   ],
 ];

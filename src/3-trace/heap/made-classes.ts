@@ -118,12 +118,12 @@ export function readStatic(
   key: Key,
 ): Variable | undefined {
   if (key === 'prototype') return type.prototype;
-  const own = ownAttributes(type.statics, key);
-  if (own?.accessor) {
-    const { get } = own.accessor;
+  const attributes = ownAttributes(type.statics, key);
+  if (attributes?.accessor) {
+    const { get } = attributes.accessor;
     return get ? t.execution.callInside(get, receiver, []) : undefinedVariable;
   }
-  if (own) return present(ownContent(type.statics, key))!;
+  if (attributes) return present(ownContent(type.statics, key))!;
   if (key === 'name') return known(type.name);
   return key === 'length' ? known(type.code.parameterCount) : undefined;
 }
@@ -144,8 +144,8 @@ export function overridesInstanceCheck(type: NonNullable<ClassVariable['parent']
 export function isOrdinary(type: object): boolean {
   for (let at: object | null = type; at; at = Object.getPrototypeOf(at) as object | null) {
     if (isProxy(at)) return false;
-    const own = Object.getOwnPropertyDescriptor(at, Symbol.hasInstance);
-    if (own) return own.value === Function.prototype[Symbol.hasInstance];
+    const descriptor = Object.getOwnPropertyDescriptor(at, Symbol.hasInstance);
+    if (descriptor) return descriptor.value === Function.prototype[Symbol.hasInstance];
   }
   return false;
 }

@@ -163,10 +163,10 @@ export class Reconstruction {
     const tensor = variable.traced!;
     const isNew = !this.outputs.has(tensor);
     if (isNew) this.#handlesOf(variable);
-    const own = { kind: 'output', index: this.outputs.of(tensor) } as const;
+    const output = { kind: 'output', index: this.outputs.of(tensor) } as const;
     const t = this.tracer;
     const recipe =
-      requiresGradAlways(t, tensor) === null ? this.#withOrWithoutGraph(tensor, own) : own;
+      requiresGradAlways(t, tensor) === null ? this.#withOrWithoutGraph(tensor, output) : output;
     if (!isNew) return recipe;
     if (this.tracer.builder.isOwnLeaf(tensor)) {
       this.gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });

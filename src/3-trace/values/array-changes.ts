@@ -71,13 +71,14 @@ export function setElement(t: Tracer, array: ArrayVariable, index: number, value
     return;
   }
   if (array.kind === 'object' && !t.effects.array(array.value)) {
-    const own = Object.getOwnPropertyDescriptor(array.value, String(index));
-    if (own?.writable) {
+    const descriptor = Object.getOwnPropertyDescriptor(array.value, String(index));
+    if (descriptor?.writable) {
       guardChange(t, array.source, 'write', String(index));
       t.effects.write(array.value, array.source, String(index), value);
       return;
     }
-    if (own) throw new GraphBreak('object-write', `element ${index} is fixed or has a setter`);
+    if (descriptor)
+      throw new GraphBreak('object-write', `element ${index} is fixed or has a setter`);
   }
   const length = arrayLength(t, array);
   if (index > length) setLength(t, array, index);

@@ -72,12 +72,12 @@ export function writeOuterElement(
   );
   if (Number(key) >= Number(length)) return;
   const paths = t.effects.met.pathsToContent(view.buffer);
-  const own = bufferOf(source);
-  if (t.isInRegion && paths.some((path) => sourceKey(path) !== sourceKey(own))) {
+  const buffer = bufferOf(source);
+  if (t.isInRegion && paths.some((path) => sourceKey(path) !== sourceKey(buffer))) {
     throw new GraphBreak('branch-effect', 'a branch or loop changes memory of two typed arrays');
   }
   expectUnshared(t, view);
-  t.effects.met.change(view.buffer, own);
+  t.effects.met.change(view.buffer, buffer);
   t.effects.write(view, source, key, value);
 }
 

@@ -171,8 +171,8 @@ function readArrayProperty(
 
 /** Reads a property of a class created in the trace, including its superclasses. */
 function readClass(t: Tracer, type: ClassVariable, receiver: Variable, key: Key): Variable {
-  const own = readStatic(t, type, receiver, key);
-  if (own) return own;
+  const found = readStatic(t, type, receiver, key);
+  if (found) return found;
   if (type.parent) return readFor(t, type.parent, receiver, key);
   return inherited(t, Function.prototype, key, receiver);
 }
@@ -190,12 +190,12 @@ export function readFor(t: Tracer, base: Variable, receiver: Variable, key: Key)
 
 /** Reads a property of an object created in the trace, including its prototypes. */
 function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key: Key): Variable {
-  const own = ownAttributes(holder, key);
-  if (own?.accessor) {
-    const { get } = own.accessor;
+  const attributes = ownAttributes(holder, key);
+  if (attributes?.accessor) {
+    const { get } = attributes.accessor;
     return get ? t.execution.callInside(get, receiver, []) : undefinedVariable;
   }
-  if (own) return present(ownContent(holder, key))!;
+  if (attributes) return present(ownContent(holder, key))!;
   const prototype = prototypeOf(holder);
   if (prototype === null) return undefinedVariable;
   if (prototype === undefined) return inherited(t, Object.prototype, key, receiver);

@@ -232,16 +232,16 @@ function layoutOf(t: Tracer, tensor: Tensor, of: SizeRead['of'], dim: number | n
  * begins at the input's first element.
  */
 function offsetOf(t: Tracer, tensor: Tensor): Variable | undefined {
-  const own = layoutOf(t, tensor, 'offset', null);
+  const offset = layoutOf(t, tensor, 'offset', null);
   const { builder } = t;
   const root = builder.rootOf(tensor);
-  if (!builder.isInput(root)) return own;
+  if (!builder.isInput(root)) return offset;
   if (t.control.depth > 0) return undefined;
   const input = t.inputs.find((each) => builder.valueOf(each.tensor) === root)!;
   const { source, actual } = input;
   const start = t.read({ kind: 'property', base: source, key: 'offset' }, actual.offset);
-  const sum = () => (constantOf(t, start) as number) + (constantOf(t, own) as number);
-  return deferToRun(t, '+', [start, own]) ?? known(sum());
+  const sum = () => (constantOf(t, start) as number) + (constantOf(t, offset) as number);
+  return deferToRun(t, '+', [start, offset]) ?? known(sum());
 }
 
 /** `x.grad = value`, which is written after the run for a pre-existing tensor. */

@@ -212,9 +212,9 @@ export function defineProperty(t: Tracer, object: Variable, key: Key, value: Var
     setOwnProperty(t, object.statics, key, value);
     return;
   }
-  const own = ownPart(object);
-  if (own && !isIndex(key) && key !== 'length') {
-    defineProperty(t, own, key, value);
+  const part = ownPart(object);
+  if (part && !isIndex(key) && key !== 'length') {
+    defineProperty(t, part, key, value);
     return;
   }
   const isPossible = object.kind === 'newObject' && isExtensible(object) && !isOfError(object, key);
@@ -277,9 +277,9 @@ export function deleteProperty(t: Tracer, target: Variable, key: Key): void {
     deleteElement(t, object, Number(key));
     return;
   }
-  const own = ownPart(object);
-  if (own && !isIndex(key)) {
-    deleteOwn(t, own, key);
+  const part = ownPart(object);
+  if (part && !isIndex(key)) {
+    deleteOwn(t, part, key);
     return;
   }
   if (object.kind === 'object' && allows(object.value, 'delete', key)) {

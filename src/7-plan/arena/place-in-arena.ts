@@ -36,8 +36,10 @@ export function placedInArena(plan: Plan, values: ValueTable, memory: ArenaOptio
     places[output] = offsets[i]!;
     placed.set(step, places);
   });
-  const own = steps.map((step, i) => (placed.has(i) ? { ...step, places: placed.get(i)! } : step));
-  return { ...plan, steps: own, arenaBytes: bytes };
+  const placedSteps = steps.map((step, i) =>
+    placed.has(i) ? { ...step, places: placed.get(i)! } : step,
+  );
+  return { ...plan, steps: placedSteps, arenaBytes: bytes };
 }
 
 type ArenaOptions = Pick<MemoryOptions, 'arena' | 'freeAtLastUse' | 'prefer' | 'budget'>;

@@ -41,7 +41,7 @@ function windowGraph(graph: MemoryGraph, order: Order, from: number, to: number)
     }
   }
   const inside = (list: Int32Array) => [...list].flatMap((op) => numbers.get(op) ?? []);
-  const own = (list: Int32Array) => Array.from(list, (storage) => storages.get(storage)!);
+  const storagesOf = (list: Int32Array) => Array.from(list, (storage) => storages.get(storage)!);
   const kept = [...storages.keys()];
   const touchers = kept.map((storage) => inside(graph.touchers.of(storage)));
   const bytes = Float64Array.from(kept, (storage) => graph.bytes[storage]!);
@@ -53,10 +53,10 @@ function windowGraph(graph: MemoryGraph, order: Order, from: number, to: number)
     size: ops.length,
     before: Lists.from(ops.map((op) => inside(graph.before.of(op)))),
     after: Lists.from(ops.map((op) => inside(graph.after.of(op)))),
-    touches: Lists.from(ops.map((op) => own(graph.touches.of(op)))),
-    makes: Lists.from(ops.map((op) => own(graph.makes.of(op)))),
+    touches: Lists.from(ops.map((op) => storagesOf(graph.touches.of(op)))),
+    makes: Lists.from(ops.map((op) => storagesOf(graph.makes.of(op)))),
     reusable: Lists.from(
-      ops.map((op) => own(graph.reusable.of(op)).filter((storage) => pinned[storage] === 0)),
+      ops.map((op) => storagesOf(graph.reusable.of(op)).filter((storage) => pinned[storage] === 0)),
     ),
     scratch: Float64Array.from(ops, (op) => graph.scratch[op]!),
     bytes,

@@ -72,9 +72,9 @@ class ModeProcess {
 
 /** Runs one mode in a separate process. */
 export async function observeMode(request: ModeRequest): Promise<ModeObservation> {
-  const own = new ModeProcess();
-  const observation = await own.observe(request, timeLimit);
-  const late = await own.finish(timeLimit);
+  const modeProcess = new ModeProcess();
+  const observation = await modeProcess.observe(request, timeLimit);
+  const late = await modeProcess.finish(timeLimit);
   return 'ended' in observation ? observation : { ...observation, lines: observation.lines + late };
 }
 

@@ -111,9 +111,11 @@ function compileError(
       const text = message?.(values);
       const error = newError(type, typeof text === 'string' ? [text] : []);
       foldStack(error, thrownIn);
-      const own = above?.(values) as object | undefined;
+      const prototype = above?.(values) as object | undefined;
       // An error of a user's class.
-      return own && own !== type.prototype ? Object.setPrototypeOf(error, own) : error;
+      return prototype && prototype !== type.prototype
+        ? Object.setPrototypeOf(error, prototype)
+        : error;
     },
     fill: (made, values) => {
       for (const [key, read] of entries) {

@@ -91,12 +91,12 @@ export class ControlGradients<V extends TargetValue> {
     let from = 0;
     const branches = layout.regions.map((region) => {
       const length = region ? this.#savedTypes(region).length : 0;
-      const own = saved.slice(from, from + length);
+      const slice = saved.slice(from, from + length);
       from += length;
       return () => {
         if (!region) return flat(starts);
         const sums = new Map(to.map((operand, k) => [operand - layout.first, starts[k]!]));
-        const found = this.#backwardOf(region, own, tape, (number) => {
+        const found = this.#backwardOf(region, slice, tape, (number) => {
           if (number >= count) return taken(sums, number - count);
           const slot = given.get(number);
           return slot && this.#gradients.of(slot);
@@ -184,8 +184,8 @@ export class ControlGradients<V extends TargetValue> {
     const fits = engine.compare('LE', iterations, rows);
     return to.map((operand, k) => {
       const sum = end[carried.length + k]!;
-      const own = carried.indexOf(operand);
-      const { value, exists } = own < 0 ? sum : this.#gradients.sum(sum, end[own]!);
+      const position = carried.indexOf(operand);
+      const { value, exists } = position < 0 ? sum : this.#gradients.sum(sum, end[position]!);
       const unknown = this.#arithmetic.filled(value, Number.NaN);
       return Slot.of(engine, engine.select(fits, value, unknown), exists);
     });
@@ -226,8 +226,8 @@ export class ControlGradients<V extends TargetValue> {
       const operands = [...layout.operands].map(
         (number) => [number, frame.slot(layout.op.inputs[number]!).read()] as const,
       );
-      const own = saved.slice(next, next + length);
-      frame.tapes.set(id, { layout, values: own, operands: new Map(operands) });
+      const slice = saved.slice(next, next + length);
+      frame.tapes.set(id, { layout, values: slice, operands: new Map(operands) });
       next += length;
     }
   }

@@ -124,8 +124,8 @@ export class ControlLowering<V extends TargetValue> {
         ];
         if (!rows) return values;
         const [number, ...tables] = carried.slice(first) as [V, ...V[]];
-        const own = saved ? this.#gradients!.saved(saved, frame) : [];
-        const filled = own.map((value, i) => rows.write(tables[i]!, value, number));
+        const savedValues = saved ? this.#gradients!.saved(saved, frame) : [];
+        const filled = savedValues.map((value, i) => rows.write(tables[i]!, value, number));
         return [...values, engine.binary('add', number, engine.constant(1, 'i32')), ...filled];
       },
     );

@@ -150,12 +150,12 @@ class Names implements StatementNames {
   }
 
   kernel(kernel: RecordedKernel): string {
-    const own = this.#known.get(kernel.code) ?? new Map<string, string>();
-    this.#known.set(kernel.code, own);
-    let name = own.get(kernel.name);
+    const names = this.#known.get(kernel.code) ?? new Map<string, string>();
+    this.#known.set(kernel.code, names);
+    let name = names.get(kernel.name);
     if (name === undefined) {
       name = this.#exportOf(kernel);
-      own.set(kernel.name, name);
+      names.set(kernel.name, name);
       this.kernels.add(name);
     }
     return `k${name}`;

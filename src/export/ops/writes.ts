@@ -27,8 +27,8 @@ export function writtenThrough<V extends TargetValue>(
     case 'slice':
     case 'diagonal':
     case 'asStrided': {
-      const own = viewPlaces(view);
-      if (own) return to.withElementsAt(operand, own.places, written);
+      const places = viewPlaces(view);
+      if (places) return to.withElementsAt(operand, places.places, written);
     }
   }
   throw new ArgumentError({

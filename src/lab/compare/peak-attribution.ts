@@ -60,11 +60,11 @@ export function recordPeak<T>(
   try {
     const result = body();
     const held = blocks.filter(({ born, died }) => born <= peakMoment && died > peakMoment);
-    const own = held.reduce((sum, { bytes }) => sum + bytes, 0);
+    const heldBytes = held.reduce((sum, { bytes }) => sum + bytes, 0);
     const largest = held
       .toSorted((a, b) => b.bytes - a.bytes || a.born - b.born)
       .map(({ bytes, op, at }) => ({ bytes, op, at }));
-    return { result, attribution: { peak, fromBefore: peak - own, blocks: largest } };
+    return { result, attribution: { peak, fromBefore: peak - heldBytes, blocks: largest } };
   } finally {
     stop();
   }

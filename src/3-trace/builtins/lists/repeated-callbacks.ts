@@ -51,8 +51,8 @@ export function mapRows(t: Tracer, array: Variable, callback: Variable): Variabl
     const call = (element: Variable) => called(t, callback, [element]);
     const row = traceRow(t, rows, from, call);
     const isWhole = row.isPlain && from === 0;
-    const own = isWhole && columns.find(({ recorded }) => recorded[0] === row.result);
-    const tensors = own || mapped(t, rows, row);
+    const column = isWhole && columns.find(({ recorded }) => recorded[0] === row.result);
+    const tensors = column || mapped(t, rows, row);
     const appended = rows.appended.map(call);
     const count = countFrom(t, outer, from);
     return manyTensors(t, { outer, preceding: [], tensors, count, isCopy: false, appended });
@@ -99,8 +99,8 @@ export function reduceRows(
     if (!rows || rows.columns[0]!.recorded.length < start + 2) return undefined;
     const begin = specialized(initial ?? elementAt(t, rows, rows.from));
     const first = traceRow(t, rows, start, (each) => called(t, callback, [begin, each]));
-    const own = first.calls.flatMap(({ result }) => tensorsIn(result));
-    if (!own.includes(first.result)) throw differently('returns a tensor that existed before');
+    const results = first.calls.flatMap(({ result }) => tensorsIn(result));
+    if (!results.includes(first.result)) throw differently('returns a tensor that existed before');
     const before = t.result(first.result);
     const next = traceRow(t, rows, start + 1, (each) => called(t, callback, [before, each]));
     const result = reduced(t, rows, start - rows.from, first, next);

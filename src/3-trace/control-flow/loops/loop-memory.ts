@@ -126,12 +126,12 @@ export function rememberOperands(
     const [{ kind, values }] = merged.leaves as [Leaf];
     const [first = null, last = null] = values;
     if (!isPlain(first) || !isPlain(last)) continue;
-    const own = first && classOf(t, first, () => true);
+    const firstClass = first && classOf(t, first, () => true);
     const isFractional = fractional.has(leafKey(location.key, 0));
     operands.set(keyIn(location.key), {
       name: location.name,
       kind,
-      class: own,
+      class: firstClass,
       last,
       isFractional,
     });

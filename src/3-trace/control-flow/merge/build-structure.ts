@@ -140,8 +140,8 @@ function buildCollection(
     // A key created on a path is its own identity; a tensor that existed before the paths diverged remains the same
     // key.
     const isOwn = id === key && (key.kind !== 'tensor' || isMadeOnPath(key));
-    const own = isOwn ? part((path) => path.entries.get(id)?.key) : null;
-    return { id, key, own, value };
+    const keyBuild = isOwn ? part((path) => path.entries.get(id)?.key) : null;
+    return { id, key, own: keyBuild, value };
   });
   const order = first.order && part((path) => path.order);
   const own = first.own && part((path) => path.own);

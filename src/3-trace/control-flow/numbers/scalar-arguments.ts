@@ -198,8 +198,8 @@ export function integersCompared(
   const isMethod = receiver.kind === 'tensor' || receiver.kind === 'dynamic';
   const [left, right] = (isMethod ? [receiver, ...given] : given).map(resolved);
   if (!compare || right?.kind !== 'scalar' || right.type !== 'number') return undefined;
-  const own = left && tensorOf(t, left);
-  if (!own || isFloating(own) || !isFloating(right.tensor)) return undefined;
+  const tensor = left && tensorOf(t, left);
+  if (!tensor || isFloating(tensor) || !isFloating(right.tensor)) return undefined;
   return { fn: comparedWith(compare), args: [left, t.result(asNumber(t, right))] };
 }
 

@@ -58,8 +58,8 @@ export const objectHandlers: Handlers<
     const base = get(frame, object);
     const index = specialized(get(frame, key));
     if (index.kind === 'scalar') return set(frame, dst, elementAt(t, specialized(base), index));
-    const own = t.rows?.iteration?.element(base, index);
-    if (own) return set(frame, dst, own);
+    const element = t.rows?.iteration?.element(base, index);
+    if (element) return set(frame, dst, element);
     const fromEnd = index.kind === 'symbolic' && elementAtOffset(t, base, index);
     set(frame, dst, fromEnd || withPropertyKey(t, index, (name) => readKey(t, base, name)));
   },

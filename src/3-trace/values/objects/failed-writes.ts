@@ -88,8 +88,11 @@ function sampleOf(object: Variable, key: Key, change: Change): Record<Key, unkno
  */
 function hasFixed({ value }: ObjectVariable | FunctionVariable, key: Key, change: Change): boolean {
   if (isProxy(value) || ArrayBuffer.isView(value)) return false;
-  const own = Object.getOwnPropertyDescriptor(value, key);
-  if (own) return !own.configurable && (change === 'delete' || !(own.writable || own.set));
+  const descriptor = Object.getOwnPropertyDescriptor(value, key);
+  if (descriptor)
+    return (
+      !descriptor.configurable && (change === 'delete' || !(descriptor.writable || descriptor.set))
+    );
   if (change === 'delete' || !Object.isFrozen(value)) return false;
   let above = Object.getPrototypeOf(value) as object | null;
   for (; above; above = Object.getPrototypeOf(above) as object | null) {

@@ -153,7 +153,7 @@ export function byHost<T>(t: Tracer, body: () => T): T {
     return body();
   } catch (error) {
     if (error instanceof Raised || error instanceof GraphBreak) throw error;
-    const own = Object.keys(error as object);
-    throw own.length > 0 ? new GraphBreak('throw', String(error)) : raised(t, error);
+    const keys = Object.keys(error as object);
+    throw keys.length > 0 ? new GraphBreak('throw', String(error)) : raised(t, error);
   }
 }

@@ -20,8 +20,8 @@ import { isCallable, isPrimitiveVariable } from '../to-primitive.ts';
 /** `value instanceof constructor` */
 export function isInstance(t: Tracer, given: Variable, callee: Variable): Variable {
   const [value, type] = [specialized(given), specialized(callee)];
-  const own = methodOfUser(t, type);
-  if (own) return t.attempt(() => asBoolean(t, t.execution.callInside(own, type, [value])));
+  const method = methodOfUser(t, type);
+  if (method) return t.attempt(() => asBoolean(t, t.execution.callInside(method, type, [value])));
   if (type.kind === 'class' && !overridesInstanceCheck(type)) {
     return known(inheritsMade(value, type.prototype));
   }
@@ -77,8 +77,9 @@ function asBoolean(t: Tracer, given: Variable): Variable {
  * target's.
  */
 function instancesPrototype(t: Tracer, type: FunctionVariable): object {
-  const own = Object.getOwnPropertyDescriptor(type.value, 'prototype');
-  if (own && 'value' in own && !own.writable) return own.value as object;
+  const descriptor = Object.getOwnPropertyDescriptor(type.value, 'prototype');
+  if (descriptor && 'value' in descriptor && !descriptor.writable)
+    return descriptor.value as object;
   const prototype = specialized(readProperty(t, type, 'prototype'));
   if (prototype.kind !== 'object' && prototype.kind !== 'function') {
     throw new GraphBreak('throw', `the prototype of instances is ${kindName(prototype)}`);

@@ -126,8 +126,8 @@ export class ExpressionWriter {
         const add = make.type === 'Map' ? 'set' : 'add';
         return make.entries
           .map((entry) => {
-            const own = make.type === 'Map' ? entry : entry.slice(0, 1);
-            return `${made}.${add}(${own.map(read).join()});`;
+            const parts = make.type === 'Map' ? entry : entry.slice(0, 1);
+            return `${made}.${add}(${parts.map(read).join()});`;
           })
           .join('');
       }

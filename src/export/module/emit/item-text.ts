@@ -17,8 +17,8 @@ function numberText(value: Num, growth: string): string {
     return value === 0 && growth[0] === '+' ? growth.slice(1) : `${value}${growth}`;
   }
   const { id, form, plus } = value;
-  const own = forms[form](`s${id}`);
-  return `${own}${plus > 0 ? `+${plus}` : plus < 0 ? plus : ''}${growth}`;
+  const text = forms[form](`s${id}`);
+  return `${text}${plus > 0 ? `+${plus}` : plus < 0 ? plus : ''}${growth}`;
 }
 
 const variables = ['a', 'b', 'c', 'd', 'e', 'f'];

@@ -51,8 +51,8 @@ function stateText({ state }: ModuleMemory): string {
     if (!('tensor' in each) || each.isGradient) return [];
     const { dtype, shape, strides, place } = each.tensor;
     const at = place.ptr / dtypes[dtype].bytes + place.offset;
-    const own = isContiguous(shape, strides) ? '' : `, strides: [${strides.join()}]`;
-    const layout = `dtype: '${dtype}', shape: [${shape.join()}], view: ${viewOf[dtype]}, at: ${at}${own}`;
+    const stridesText = isContiguous(shape, strides) ? '' : `, strides: [${strides.join()}]`;
+    const layout = `dtype: '${dtype}', shape: [${shape.join()}], view: ${viewOf[dtype]}, at: ${at}${stridesText}`;
     return [`{ name: ${JSON.stringify(each.name)}, ${layout} },`];
   });
   const values = state.map((each) => ('tensor' in each ? '{}' : primitiveText(each.value)));

@@ -32,8 +32,8 @@ interface PlanText {
 const mostStatements = 200;
 
 const layoutText = (place: Place, { dtype, shape, strides }: Layout): string => {
-  const own = isContiguous(shape, strides) ? '' : `,[${strides.join()}]`;
-  return `${viewOf[dtype]},${indexAt(place, { dtype, shape, strides })},'${dtype}',[${shape.join()}]${own}`;
+  const stridesText = isContiguous(shape, strides) ? '' : `,[${strides.join()}]`;
+  return `${viewOf[dtype]},${indexAt(place, { dtype, shape, strides })},'${dtype}',[${shape.join()}]${stridesText}`;
 };
 
 /** Throws an ArgumentError that names what a module can't change or return. */
@@ -104,14 +104,14 @@ return result;
 /** Divides the statements among functions, which receive the numbers that they read; returns the calls. */
 function partTexts(prefix: string, lines: readonly string[], scalars: string) {
   const ids = [...scalars.matchAll(/const (s\d+)=/g)].map(([, id]) => id!);
-  const own = ids.filter((id) => lines.some((line) => new RegExp(`\\b${id}\\b`).test(line)));
+  const usedIds = ids.filter((id) => lines.some((line) => new RegExp(`\\b${id}\\b`).test(line)));
   const functions: string[] = [];
   let calls = '';
   for (let i = 0; i < lines.length; i += mostStatements) {
     const name = `${prefix}${functions.length}`;
     const part = lines.slice(i, i + mostStatements);
-    functions.push(`const ${name}=(${own.join()})=>{\n${part.join('\n')}\n};`);
-    calls += `${name}(${own.join()});`;
+    functions.push(`const ${name}=(${usedIds.join()})=>{\n${part.join('\n')}\n};`);
+    calls += `${name}(${usedIds.join()});`;
   }
   return { functions: functions.join('\n'), calls };
 }

@@ -71,8 +71,8 @@ function recordRun(
   allocator: RecordingAllocator,
 ): Recording {
   const device = new RecordingDevice(allocator);
-  const own = values.map((meta): TensorMeta => ({ ...meta, device }));
-  const executable = new Executable(forward, own, [], { atomic: true });
+  const recordedValues = values.map((meta): TensorMeta => ({ ...meta, device }));
+  const executable = new Executable(forward, recordedValues, [], { atomic: true });
   const copies = copiedInputs(forward).map((i) => {
     const meta = values[forward.inputs[i]!]!;
     if (!isContiguous(meta.shape, meta.strides))

@@ -128,7 +128,7 @@ export class Emitter implements TensorTarget<Value> {
 
   /** The value under a separate name. */
   named(value: Value, id: string): Value {
-    const own = { ...value, id };
+    const renamed = { ...value, id };
     this.#nodes.push({
       opType: 'Identity',
       name: `Identity_${this.#nodes.length}`,
@@ -136,7 +136,7 @@ export class Emitter implements TensorTarget<Value> {
       output: [id],
       attribute: [],
     });
-    return own;
+    return renamed;
   }
 
   op(
@@ -160,11 +160,11 @@ export class Emitter implements TensorTarget<Value> {
     const key = `${element} ${shape.join('x')} ${list.join()}`;
     const known = this.#constants.get(key);
     if (known) return known;
-    const own = { id: `c${this.#constants.size}`, element, shape };
+    const constant = { id: `c${this.#constants.size}`, element, shape };
     const bytes = constantBytes(values, element);
-    this.initializers.push(emptyTensor(own.id, element, shape, bytes));
-    this.#constants.set(key, own);
-    return own;
+    this.initializers.push(emptyTensor(constant.id, element, shape, bytes));
+    this.#constants.set(key, constant);
+    return constant;
   }
 
   /** Integers, int64 [n]. */

@@ -9,10 +9,10 @@ function place(opType: 'ArgMax' | 'ArgMin'): OpMapping {
     const { to, inputs, outputs } = call;
     const [x] = inputs as [Value];
     const axis = fixedAttr(call, 'dim');
-    const own = to.convert(x, wideElement(x.element));
+    const widened = to.convert(x, wideElement(x.element));
     if (x.shape.length === 0) return to.constant(0, 'i32');
     const shape = x.shape.filter((_, d) => d !== axis);
-    const found = placeOf(to, opType, own, axis, shape);
+    const found = placeOf(to, opType, widened, axis, shape);
     return to.reshape(to.convert(found, 'i32'), outputs[0]!.shape);
   };
 }

@@ -57,8 +57,8 @@ export const indexOps = gatheringOps<Value, Emitter>({
     }
     const source = to.transpose(x, order);
     const rest = source.shape.slice(count);
-    const own = to.op('GatherND', [source, lastDim(to, index)], x.element, [...chosen, ...rest]);
-    return to.transpose(own, chosenOrder(dim, chosen.length, own.shape.length));
+    const slices = to.op('GatherND', [source, lastDim(to, index)], x.element, [...chosen, ...rest]);
+    return to.transpose(slices, chosenOrder(dim, chosen.length, slices.shape.length));
   },
   scatter: (to, x, index, source, { dim, how }) =>
     widely(to, [x, source], how, (converted, values) => {

@@ -42,10 +42,10 @@ function inputGradient(call: OpCall): Value {
     pads: [...padding, ...cut],
   };
   const covered = [...shape.slice(0, 2), ...sizes.map((size, i) => size - zeros[i]!)];
-  const own = to.op('ConvTranspose', [dy, w], dy.element, covered, attributes);
-  if (zeros.every((size) => size === 0)) return own;
+  const transposed = to.op('ConvTranspose', [dy, w], dy.element, covered, attributes);
+  if (zeros.every((size) => size === 0)) return transposed;
   const pads = to.ints([0, 0, 0, 0, 0, 0, ...zeros]);
-  return to.op('Pad', [own, pads], own.element, shape);
+  return to.op('Pad', [transposed, pads], transposed.element, shape);
 }
 
 /** The images become the summed features, and the channels a batch. */

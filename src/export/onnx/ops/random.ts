@@ -27,8 +27,8 @@ class WordArithmetic {
   shifted(x: Value, count: number): Value {
     const to = this.#to;
     const inputs = [to.convert(x, 'ui64'), to.constant(count, 'ui64')];
-    const own = to.op('BitShift', inputs, 'ui64', x.shape, { direction: 'RIGHT' });
-    return to.convert(own, 'i64');
+    const shifted = to.op('BitShift', inputs, 'ui64', x.shape, { direction: 'RIGHT' });
+    return to.convert(shifted, 'i64');
   }
 
   xor(x: Value, y: Value): Value {

@@ -16,10 +16,10 @@ function placesOf(to: Emitter, x: Value, index: Value, dim: number): Value {
 /** Returns the full position of every element that is selected along one dimension. */
 function placesAlong(to: Emitter, x: Value, index: Value, dim: number): Value {
   const one = [1, ...index.shape];
-  const own = fromStart(to, to.reshape(index, one), [x.shape[dim] ?? 1]);
-  if (index.shape.length === 0) return to.reshape(own, [0]);
+  const start = fromStart(to, to.reshape(index, one), [x.shape[dim] ?? 1]);
+  if (index.shape.length === 0) return to.reshape(start, [0]);
   const parts = index.shape.map((_, d) => {
-    return d === dim ? own : to.reshape(to.iotaIn('i32', index.shape, d), one);
+    return d === dim ? start : to.reshape(to.iotaIn('i32', index.shape, d), one);
   });
   return to.concatenate(parts, 0);
 }
