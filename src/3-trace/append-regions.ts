@@ -8,6 +8,7 @@ import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 import { type PlannedSite, SiteCall } from '../regions/site-call.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { checkpointsIn } from './control-flow/awaited-checkpoints.ts';
 import { followRegions } from './control-flow/copies-in-regions.ts';
 import { replayRegions } from './control-flow/replay-regions.ts';
 import { finishedRegion } from './state/region-builder.ts';
@@ -75,6 +76,12 @@ export function appendRegions(
     return mode(() => appendControl(builder, op, operands, regions, differentiate)).slice(0, -1);
   };
   const { builder } = tracer;
+  const regions = programs.map(finishedRegion);
+  const inside = checkpointsIn(
+    tracer,
+    op,
+    regions.map(({ region }) => region),
+  );
   const results = overwritingBreaks(() =>
     tracer.append(() => {
       const made = append(inputs, programs, builder);
@@ -82,7 +89,7 @@ export function appendRegions(
       return made;
     }),
   );
-  const regions = programs.map(finishedRegion);
+  inside.awaitedBy(results);
   for (const { region } of regions) builder.freedNodes.notePossibly(region.builder.freedNodes.all);
   const own = inputs.slice(0, inputs.length - regions[0]!.captured.length);
   tracer.record(

@@ -12,6 +12,8 @@ import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { OwnMap } from '../../vm/language/primordials.ts';
+import type { AwaitedWork } from '../state/autograd-state.ts';
 import { Raised } from '../state/exceptions.ts';
 import { RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -55,6 +57,8 @@ export class CheckpointFrame {
   readonly #specs: (TensorSpec | null)[] = [];
   /** The values that the second run of the body saved. */
   #rerun: readonly (SavedValue | null)[] | null = null;
+  /** The pre-existing objects that the first run of the body read. */
+  readonly #reads = new OwnMap<object, Set<string | symbol>>();
   /** Whether the body saved a value that no backward inside the graph has read yet. */
   #isAwaited = false;
   /** Whether backward traces the body again. The outermost call's value applies to the calls inside. */
@@ -65,6 +69,8 @@ export class CheckpointFrame {
   #done: {
     readonly ops: readonly ProgramOp[];
     readonly in: ProgramBuilder;
+    /** The values that the body reads without receiving them as arguments. */
+    readonly values: readonly ValueId[];
     changes: number;
   } | null = null;
 
@@ -89,10 +95,14 @@ export class CheckpointFrame {
 
   /** Traces the body for the first time. */
   run(): Variable {
-    return this.#within(
-      (value) => this.#defer(value),
-      () => this.#t.execution.callInside(this.#call.body, undefinedVariable, this.#call.inputs),
-    );
+    const { execution, effects } = this.#t;
+    const { body, inputs, outer } = this.#call;
+    const run = () =>
+      this.#within(
+        (value) => this.#defer(value),
+        () => execution.callInside(body, undefinedVariable, inputs),
+      );
+    return outer ? run() : effects.met.collect(this.#reads, run);
   }
 
   /**
@@ -104,7 +114,7 @@ export class CheckpointFrame {
     for (const id of values) this.#versions.push(changeOf(() => builder.memory.versionOf(id)));
     journal.keepList(autograd.checkpoints);
     autograd.checkpoints.push(this);
-    this.#done = { ops, in: builder, changes: journal.changes };
+    this.#done = { ops, in: builder, values, changes: journal.changes };
   }
 
   /** Called for a body that writes to pre-existing tensors. */
@@ -124,6 +134,12 @@ export class CheckpointFrame {
    */
   expectAsInRegion(): void {
     if (this.#done?.in === this.#t.builder) this.expectAsItWas();
+  }
+
+  awaitedIn(builder: ProgramBuilder): AwaitedWork | null {
+    const done = this.#done;
+    if (!this.#isAwaited || done?.in !== builder) return null;
+    return { roots: [this.#call.body], reads: this.#reads, values: done.values };
   }
 
   /**
@@ -172,13 +188,21 @@ export class CheckpointFrame {
     outermost.#isAwaited = true;
     return {
       get: () => {
-        outermost.#isAwaited = false;
+        outermost.#noteRead();
         if (outermost.#reruns) return this.#savedAgain(index);
         if (outermost.#isStale) throw changed();
         return saved;
       },
       release: () => saved.release(),
     };
+  }
+
+  #noteRead(): void {
+    const isAwaited = this.#isAwaited;
+    this.#t.journal.noteInput(() => {
+      this.#isAwaited = isAwaited;
+    });
+    this.#isAwaited = false;
   }
 
   #savedAgain(index: number): SavedValue {

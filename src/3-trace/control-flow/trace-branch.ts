@@ -7,6 +7,7 @@ import type { RegionBuilder } from '../state/region-builder.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
+import { leaveCheckpoints } from './awaited-checkpoints.ts';
 import { freezer } from './locations/freeze.ts';
 import { reachedFrom } from './locations/reachable.ts';
 import { type State, stateOf } from './locations/snapshot.ts';
@@ -65,7 +66,7 @@ export function traceBranch(
     return t.control.paths.count(t, frame, pc, () =>
       t.speculate(region, () => {
         const end = start();
-        for (const each of t.autograd.checkpoints) each.expectAsInRegion();
+        leaveCheckpoints(t, region, frame, end, made);
         const freeze = freezer(made);
         const value = end.value && freeze(end.value);
         const disposed = new Set(t.effects.disposed.keys());

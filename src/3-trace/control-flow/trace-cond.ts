@@ -82,6 +82,7 @@ function traceCondAs(
   const results = appendCond(t, truth, paths, joined.leaves);
   t.control.noteRegion(results, () => t.control.plans.followToEnd(closure.code, pc));
   const build = joined.finish(results);
+  for (const each of t.autograd.checkpoints) each.merged?.();
   const found = which && build(which);
   return {
     targets,

@@ -16,7 +16,7 @@ import {
 } from '../variables/variable.ts';
 import type { Journal } from './journal.ts';
 import { asVariable, lastKeysIn } from './last-keys.ts';
-import { ObjectsMet } from './objects-met.ts';
+import { content, ObjectsMet } from './objects-met.ts';
 
 /** A property that the trace wrote. */
 export interface Write {
@@ -222,6 +222,24 @@ export class EffectLog {
       if (change.object !== object) continue;
       if (change.key) yield change.key;
       if (change.value) yield change.value;
+    }
+  }
+
+  /** Iterates over what the trace has put at the given keys of an object, or anywhere in it. */
+  *partsChanged(
+    object: object,
+    keys: ReadonlySet<string | symbol>,
+  ): Generator<Variable | null | undefined> {
+    const isWhole = keys.has(content);
+    for (const { key, value } of this.#writes.get(object)?.values() ?? []) {
+      if (isWhole || keys.has(key)) yield value;
+    }
+    if (!isWhole) return;
+    yield this.#arrays.get(object)?.content;
+    yield this.#collections.get(object)?.content;
+    yield this.#hosts.get(object);
+    for (const change of this.collectionChanges) {
+      if (change.object === object) yield* [change.key, change.value];
     }
   }
 

@@ -4,9 +4,12 @@ import type { Source } from '../../guards/source.ts';
 import { OwnMap, OwnSet } from '../../vm/language/primordials.ts';
 
 /** Represents all of an array's elements, or all of a Map's entries. */
-const content = Symbol('content');
+export const content = Symbol('content');
 
 type Key = string | symbol;
+
+/** The pre-existing objects that code has read, with the keys that were read, or with their content as a whole. */
+export type ObjectsRead = ReadonlyMap<object, ReadonlySet<Key>>;
 
 /**
  * The pre-existing objects that the trace has accessed, with the paths that led to them. If an object is changed, its
@@ -19,6 +22,18 @@ export class ObjectsMet {
   /** Arrays from which elements counted from the end were read, with every path to them. */
   readonly #ends = new OwnMap<object, Set<Source>>();
   readonly #changed = new Map<Key, OwnSet<object>>();
+  #reads: OwnMap<object, Set<Key>> | null = null;
+
+  /** Runs `body` and collects in `found` what it reads, or writes. */
+  collect<T>(found: OwnMap<object, Set<Key>>, body: () => T): T {
+    const outer = this.#reads;
+    this.#reads = found;
+    try {
+      return body();
+    } finally {
+      this.#reads = outer;
+    }
+  }
 
   touch(object: object, source: Source, key: string | symbol): void {
     this.#add(key, object, source);
@@ -38,6 +53,7 @@ export class ObjectsMet {
   /** Records that an element was read whose index depends on the length. */
   touchEnd(array: object, source: Source): void {
     this.#ends.set(array, (this.#ends.get(array) ?? new Set()).add(source));
+    this.#collect(content, array);
   }
 
   write(object: object, key: string | symbol): void {
@@ -77,7 +93,14 @@ export class ObjectsMet {
     return /^\d+$/.test(String(key)) ? new OwnMap([...this.#ends, ...touched]) : touched;
   }
 
+  #collect(key: Key, object: object): void {
+    const keys = this.#reads?.get(object);
+    if (keys) keys.add(key);
+    else this.#reads?.set(object, new Set([key]));
+  }
+
   #add(key: Key, object: object, source: Source): void {
+    this.#collect(key, object);
     const objects = getOrInsert(this.#touched, key, () => new OwnMap());
     getOrInsert(objects, object, () => new Set()).add(source);
   }

@@ -1,10 +1,12 @@
 import type { HookHandle } from '../../../runtime/backward/hooks.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
+import type { ObjectsRead } from '../effects/objects-met.ts';
 import type { TensorVariable, Variable } from '../variables/variable.ts';
 
 /** The call that created state which must not outlive the trace. */
@@ -13,11 +15,24 @@ export interface Site {
   readonly pc: Pc;
 }
 
+/** The reads of a checkpointed body. */
+export interface AwaitedWork {
+  /** The body, and what it captures. */
+  readonly roots: readonly Variable[];
+  readonly reads: ObjectsRead;
+  /** The values that its ops read but didn't create. */
+  readonly values: readonly ValueId[];
+}
+
 /** A call of `checkpoint`, whose body a later backward runs again. */
-interface CheckpointedWork {
+export interface CheckpointedWork {
   expectAsItWas(): void;
   expectAsInRegion(): void;
   expectSameWork(): void;
+  /** Returns null unless the call is part of this program and backward hasn't read yet what it saved. */
+  awaitedIn(builder: ProgramBuilder): AwaitedWork | null;
+  /** Called after a branch, where its results are in their locations. */
+  merged?(): void;
 }
 
 /** Autograd state of a trace, beyond the graph recorded by its tensors. */

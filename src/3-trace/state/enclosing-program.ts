@@ -8,6 +8,8 @@ export interface EnclosingProgram extends ProgramAround {
   readonly tape: TapeCall[];
   /** Returns this program's value for a tensor of an enclosing program, or for a tensor with data. */
   capture(tensor: Tensor): Tensor;
+  /** Called after a rollback that leaves this many values. */
+  forget?(count: number): void;
 }
 
 /** Tracks which of the nested programs is currently being built. */

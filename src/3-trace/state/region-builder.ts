@@ -4,6 +4,7 @@ import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { OutsideValue } from '../control-flow/plans/copied-views.ts';
+import type { AwaitedWork } from './autograd-state.ts';
 import type { EnclosingProgram } from './enclosing-program.ts';
 import type { TapeCall } from './tape.ts';
 import type { Tracer } from './tracer.ts';
@@ -47,6 +48,8 @@ export class RegionBuilder implements EnclosingProgram {
   /** The tensors of the surrounding program that the given inputs represent. */
   readonly givenFor: Tensor[] = [];
   readonly tape: TapeCall[] = [];
+  /** The checkpointed calls whose saved values backward of the region reads. */
+  readonly awaited: AwaitedWork[] = [];
 
   /** `replacementOf`: returns the replacement of a tensor when a program is rebuilt. */
   constructor(outer: EnclosingProgram, replacementOf = (tensor: Tensor): Tensor => tensor) {
@@ -135,6 +138,16 @@ export class RegionBuilder implements EnclosingProgram {
     this.#captured.set(id, { outer, input });
     this.#outerOfInput.set(this.builder.valueOf(input), outer);
     return input;
+  }
+
+  /** Forgets values captured since the region had this many values, which have been rolled back. */
+  forget(count: number): void {
+    for (const [id, { input }] of this.#captured) {
+      const own = this.builder.valueOf(input);
+      if (own < count) continue;
+      this.#captured.delete(id);
+      this.#outerOfInput.delete(own);
+    }
   }
 
   /** Captures results that are values of the surrounding program. */

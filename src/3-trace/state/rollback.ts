@@ -11,12 +11,14 @@ export function rollback(t: Tracer, inputs: TensorInputs): () => void {
   // Paths traced in an attempt belong to the top frame, and so do the registers of their results.
   const { top } = t;
   const [registers, last] = [[...top.registers], top.last];
-  const { builder, tape } = t.surroundings;
+  const { surroundings } = t;
+  const { builder, tape } = surroundings;
   const program = builder.checkpoint();
   const count = inputs.list.length;
   const calls = tape.length;
   return () => {
     builder.rollback(program);
+    surroundings.forget?.(program.values);
     tape.length = calls;
     if (t.isInRegion) inputs.keep();
     else inputs.list.length = count;

@@ -11,7 +11,9 @@ export function endFrom(code: Code, pc: Pc): 'throws' | 'returns' | 'open' {
   const reached = new Set([pc]);
   let returns = false;
   for (const at of reached) {
-    const instruction = code.instructions[at]!;
+    const instruction = code.instructions[at];
+    // The last instruction has been executed: the frame has returned.
+    if (!instruction) return 'returns';
     if (suspends(instruction)) return 'open';
     returns ||= instruction.op === 'return';
     for (const next of successors(code, at)) {
