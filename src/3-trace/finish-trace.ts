@@ -1,4 +1,5 @@
 import { hasEffect } from '../../runtime/program/control-ops.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Guard } from '../guards/guard.ts';
 import { isDecision } from '../traces/graph-break.ts';
 import { optionalOutputs } from '../traces/optional-outputs.ts';
@@ -17,9 +18,11 @@ import { sizeIn } from './inputs/sizes.ts';
 import { unguardedReads } from './inputs/unguarded-reads.ts';
 import type { execute } from './machine/execute.ts';
 import { effectRecipes } from './recipes/effect-recipes.ts';
+import type { ProgramOutputs } from './recipes/program-outputs.ts';
 import { Reconstruction } from './recipes/reconstruct.ts';
 import { resizedOf } from './resize.ts';
 import type { GraphControl } from './state/graph-control.ts';
+import { isDifferentiable } from './state/recorded-graph.ts';
 import type { RejectedEagerly } from './state/rejected-eagerly.ts';
 import type { Tracer } from './state/tracer.ts';
 
@@ -41,6 +44,7 @@ export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): 
   const outcome = outcomeOf(tracer, end, reconstruction);
   const effects = effectRecipes(tracer, reconstruction);
   const { outputs, makes } = reconstruction;
+  if (outcome.kind === 'break') keepBases(tracer, outputs);
   expectKnown(tracer, outputs.tensors, reconstruction.made);
   const program = tracer.builder.finish(outputs.values);
   const { inputs, numbers, tape, sizes } = tracer;
@@ -95,6 +99,23 @@ export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): 
     gainsNothing: gainsNothing(result, tracer.control),
     leavesCopies: tracer.control.copied.leave(tracer.surroundings, outputs.values),
   };
+}
+
+/**
+ * Adds tensors of which several outputs are views. Code after the break may write to one of the views, which gives the
+ * others a new place in the graph by way of their base.
+ */
+function keepBases({ builder, effects }: Tracer, outputs: ProgramOutputs): void {
+  const views = new Map<Tensor, number>();
+  for (const tensor of outputs.tensors) {
+    const base = tensor.family?.base;
+    if (!base || base === tensor || !isDifferentiable(tensor, builder)) continue;
+    views.set(base, (views.get(base) ?? 0) + 1);
+  }
+  for (const [base, count] of views) {
+    const isOwn = base.traced?.builder === builder && !builder.isInput(builder.valueOf(base));
+    if (count > 1 && isOwn && !effects.disposed.has(base)) outputs.of(base);
+  }
 }
 
 /** Returns the value that the function returns, or the frames to continue with. */

@@ -129,7 +129,7 @@ export class OwnedTensors {
     const isFew = this.#owned.size <= 4 && !this.#containers;
     const held = isFew ? null : new Set<unknown>();
     if (held) forEachHeld(frames, (value) => held.add(value));
-    for (const tensor of this.#owned) {
+    for (const tensor of basesLast(this.#owned)) {
       if (!(held ? held.has(tensor) : anyFrameContains(frames, tensor))) this.#dispose(tensor);
     }
     if (held && this.#containers) this.#disposeUnreachable(held, this.#containers);
@@ -177,14 +177,25 @@ export class OwnedTensors {
 
   /** Frees all tensors after the call. */
   disposeAll(): void {
-    for (const tensor of this.#owned) this.#dispose(tensor);
-    for (const tensor of this.#contained ?? none) this.#dispose(tensor);
+    for (const tensor of basesLast([...this.#owned, ...(this.#contained ?? none)])) {
+      this.#dispose(tensor);
+    }
+    // The remaining bases are left to the collector, like those of eager execution.
+    this.#made?.clear();
     this.#savedMemory?.settle();
   }
 
+  /**
+   * Frees the tensor. The base of live views stays until a later call: a write to one of the views gives the others a new
+   * place in the graph by way of their base.
+   */
   #dispose(tensor: Tensor): void {
-    this.#made?.delete(tensor);
     this.#contained?.delete(tensor);
+    if (isBase(tensor)) {
+      this.add(tensor);
+      return;
+    }
+    this.#made?.delete(tensor);
     tensor.dispose();
   }
 
@@ -235,9 +246,21 @@ export class OwnedTensors {
       if (inContainers.has(tensor)) continue;
       this.#contained!.delete(tensor);
       if (held.has(tensor)) this.add(tensor);
-      else tensor.dispose();
+      else this.#dispose(tensor);
     }
   }
+}
+
+/** Whether the tensor is the base of other live handles. */
+function isBase(tensor: Tensor): boolean {
+  const { family } = tensor;
+  return family !== null && family.base === tensor && family.lease.live > 1;
+}
+
+function basesLast(tensors: Iterable<Tensor>): readonly Tensor[] {
+  const all = [...tensors];
+  const bases = all.filter(isBase);
+  return bases.length === 0 ? all : [...all.filter((each) => !isBase(each)), ...bases];
 }
 
 /** Returns everything that an object references, without running a getter. */
