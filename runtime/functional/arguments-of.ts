@@ -1,6 +1,7 @@
 /** Accepts PyTorch's arguments by position or by name: `new nn.Softplus(2, 1)`, `new nn.Softplus({ threshold: 1 })`. */
 
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { ArgumentError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds, shown } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
 
 /** The object with all arguments by name, which may be passed as the only argument. */
@@ -11,7 +12,7 @@ type ByName<First> = Exclude<
 
 /**
  * Returns the arguments by name; omitted ones are undefined. `kinds` are in positional order. Throws ArgumentError for
- * unknown names and for values that their kinds don't accept.
+ * unknown names, for values that their kinds don't accept, and for arguments passed both ways.
  */
 export function argumentsOf<First>(
   owner: string,
@@ -22,9 +23,20 @@ export function argumentsOf<First>(
   const given = [first, ...others];
   const isByName =
     typeof first === 'object' && first !== null && !Array.isArray(first) && !isTensor(first);
+  const other = others.find((each) => each !== undefined);
+  if (isByName && other !== undefined) throw givenBothWays(owner, other, Object.keys(kinds));
   const byName = isByName
     ? first
     : Object.fromEntries(Object.keys(kinds).map((name, i) => [name, given[i]]));
   expectOptions(owner, byName as ByName<First>, kinds);
   return byName as ByName<First>;
+}
+
+function givenBothWays(owner: string, other: unknown, names: readonly string[]): ArgumentError {
+  return new ArgumentError({
+    what: `${owner}: arguments by name and by position`,
+    given: `${shown(other)} after an object`,
+    expected: `either an object with ${names.join(', ')}, or values in this order`,
+    remedy: 'move the value into the object',
+  });
 }

@@ -176,7 +176,10 @@ export class Hardtanh extends Module {
   readonly min: number;
   readonly max: number;
 
-  constructor(min: number | { readonly minVal?: number; readonly maxVal?: number } = -1, max = 1) {
+  constructor(
+    min: number | { readonly minVal?: number; readonly maxVal?: number } = -1,
+    max?: number,
+  ) {
     super();
     const kinds = { minVal: anyNumber, maxVal: anyNumber };
     const { minVal = -1, maxVal = 1 } = argumentsOf('Hardtanh', kinds, min, max);
@@ -196,7 +199,7 @@ export class Softplus extends Module {
 
   constructor(
     first: number | { readonly beta?: number; readonly threshold?: number } = 1,
-    second = 20,
+    second?: number,
   ) {
     super();
     const kinds = { beta: anyNumber, threshold: anyNumber };
@@ -232,7 +235,7 @@ export class PReLU extends Module {
 
   constructor(
     parameters: number | { readonly numParameters?: number; readonly init?: number } = 1,
-    start = 0.25,
+    start?: number,
   ) {
     super();
     const { numParameters = 1, init = 0.25 } = argumentsOf('PReLU', preluKinds, parameters, start);

@@ -14,7 +14,7 @@ export class CosineSimilarity extends Module {
   readonly dim: number;
   readonly eps: number;
 
-  constructor(dim: number | { readonly dim?: number; readonly eps?: number } = 1, eps = 1e-8) {
+  constructor(dim: number | { readonly dim?: number; readonly eps?: number } = 1, eps?: number) {
     super();
     const kinds = { dim: anyInteger, eps: anyNumber };
     const settings = argumentsOf('CosineSimilarity', kinds, dim, eps);

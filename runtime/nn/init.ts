@@ -58,7 +58,7 @@ interface Bounds {
 const boundKinds = { a: anyNumber, b: anyNumber };
 
 /** Fills with uniform numbers in [a, b): `uniform_(w, -1, 1)`, or `uniform_(w, { a: -1 })`. */
-export function uniform_(target: Tensor, a: number | Bounds = 0, b = 1): Tensor {
+export function uniform_(target: Tensor, a: number | Bounds = 0, b?: number): Tensor {
   expectTensors('uniform_', target);
   const { a: low = 0, b: high = 1 } = argumentsOf('uniform_', boundKinds, a, b);
   expectWithin('uniform_', 'b', high, low);
@@ -74,7 +74,7 @@ interface Moments {
 const normalKinds = { mean: anyNumber, std: anyNumber };
 
 /** Fills with normal numbers: `normal_(w, 0, 0.02)`, or `normal_(w, { std: 0.02 })`. */
-export function normal_(target: Tensor, mean: number | Moments = 0, std = 1): Tensor {
+export function normal_(target: Tensor, mean: number | Moments = 0, std?: number): Tensor {
   expectTensors('normal_', target);
   const { mean: center = 0, std: spread = 1 } = argumentsOf('normal_', normalKinds, mean, std);
   expectWithin('normal_', 'std', spread);
@@ -90,9 +90,9 @@ const truncNormalKinds = { ...normalKinds, ...boundKinds };
 export function truncNormal_(
   target: Tensor,
   mean: number | (Moments & Bounds) = 0,
-  std = 1,
-  a = -2,
-  b = 2,
+  std?: number,
+  a?: number,
+  b?: number,
 ): Tensor {
   expectTensors('truncNormal_', target);
   const given = argumentsOf('truncNormal_', truncNormalKinds, mean, std, a, b);

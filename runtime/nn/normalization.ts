@@ -317,8 +317,8 @@ export class LocalResponseNorm extends Module {
   constructor(
     size: number,
     first: number | { readonly alpha?: number; readonly beta?: number; readonly k?: number } = 1e-4,
-    second = 0.75,
-    third = 1,
+    second?: number,
+    third?: number,
   ) {
     super();
     const kinds = { alpha: anyNumber, beta: anyNumber, k: anyNumber };

@@ -26,7 +26,7 @@ export class Flatten extends Module {
 
   constructor(
     first: number | { readonly startDim?: number; readonly endDim?: number } = 1,
-    second = -1,
+    second?: number,
   ) {
     super();
     const kinds = { startDim: anyInteger, endDim: anyInteger };

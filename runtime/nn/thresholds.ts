@@ -103,7 +103,7 @@ export class RReLU extends Module {
 
   constructor(
     first: number | { readonly lower?: number; readonly upper?: number } = 1 / 8,
-    second = 1 / 3,
+    second?: number,
   ) {
     super();
     const kinds = { lower: anyNumber, upper: anyNumber };

@@ -76,7 +76,7 @@ export class StepLR extends LRScheduler {
   constructor(
     optimizer: Optimizer,
     stepSize: number | { readonly stepSize: number; readonly gamma?: number },
-    gamma = 0.1,
+    gamma?: number,
   ) {
     super(optimizer);
     const kinds = { stepSize: steps, gamma: anyNumber };
@@ -101,7 +101,7 @@ export class MultiStepLR extends LRScheduler {
     milestones:
       | readonly number[]
       | { readonly milestones: readonly number[]; readonly gamma?: number },
-    gamma = 0.1,
+    gamma?: number,
   ) {
     super(optimizer);
     const kinds = { milestones: milestonesKind, gamma: anyNumber };
@@ -183,7 +183,7 @@ export class ConstantLR extends LRScheduler {
   constructor(
     optimizer: Optimizer,
     factor: number | { readonly factor?: number; readonly totalIters?: number } = 1 / 3,
-    totalIters = 5,
+    totalIters?: number,
   ) {
     super(optimizer);
     const kinds = { factor: anyNumber, totalIters: steps };
@@ -206,7 +206,7 @@ export class PolynomialLR extends LRScheduler {
   constructor(
     optimizer: Optimizer,
     totalIters: number | { readonly totalIters?: number; readonly power?: number } = 5,
-    power = 1,
+    power?: number,
   ) {
     super(optimizer);
     const kinds = { totalIters: steps, power: anyNumber };
@@ -258,7 +258,7 @@ export class CosineAnnealingLR extends LRScheduler {
   constructor(
     optimizer: Optimizer,
     tMax: number | { readonly tMax: number; readonly etaMin?: number },
-    etaMin = 0,
+    etaMin?: number,
   ) {
     super(optimizer);
     const kinds = { tMax: steps, etaMin: anyNumber };
@@ -282,8 +282,8 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
   constructor(
     optimizer: Optimizer,
     t0: number | { readonly t0: number; readonly tMult?: number; readonly etaMin?: number },
-    tMult = 1,
-    etaMin = 0,
+    tMult?: number,
+    etaMin?: number,
   ) {
     super(optimizer);
     const kinds = { t0: steps, tMult: steps, etaMin: anyNumber };

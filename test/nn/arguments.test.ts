@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   ArgumentError,
   nn,
+  optim,
   rand,
   ShapeError,
   sum,
@@ -139,4 +140,15 @@ it('places are typed as int32', () => {
     const drawn: Int32Array = zeros([4]).add(1).multinomial(2).dataSync();
     expect(typed.length + drawn.length).toBe(4);
   });
+});
+
+it.each<[name: string, call: () => unknown]>([
+  ['uniform_', () => nn.init.uniform_(zeros([2]), { a: 5 }, 6)],
+  ['truncNormal_', () => nn.init.truncNormal_(zeros([2]), { std: 0.1 }, undefined, -1)],
+  ['Softplus', () => new nn.Softplus({ beta: 2 }, 20)],
+  ['Hardtanh', () => new nn.Hardtanh({ minVal: -2 }, 1)],
+  ['LocalResponseNorm', () => new nn.LocalResponseNorm(2, { alpha: 1 }, undefined, 1)],
+  ['StepLR', () => new optim.StepLR(new optim.SGD([zeros([1])], { lr: 1 }), { stepSize: 2 }, 0.1)],
+])('%s refuses arguments by name and by position at once', (name, call) => {
+  expect(() => tidy(call)).toThrow(`${name}: arguments by name and by position`);
 });

@@ -3,6 +3,7 @@ import {
   ArgumentError,
   checkpoint,
   nn,
+  noGrad,
   ones,
   optim,
   randn,
@@ -176,4 +177,45 @@ it.each([
     expect(layer.weight.disposed).toBe(true);
     expect(names()).toEqual(before);
   }
+});
+
+describe('norms of cells', () => {
+  const seen = (captured: boolean, change: (cell: nn.GRUCell) => unknown) => {
+    seed(3);
+    const gru = new nn.GRU(2, 3, { numLayers: 2 });
+    for (const cell of gru.cells) change(cell);
+    const fn = (x: Tensor) => gru.forward(x)[0];
+    const run = captured ? toStatic(fn, { fullGraph: true }) : fn;
+    const x = randn([4, 1, 2]);
+    const outputs = [1, 2].map(() => {
+      const y = run(x);
+      y.sum().backward();
+      noGrad(() => {
+        for (const [name, own] of gru.namedParameters()) if (name.includes('IhG')) own.mul_(2);
+      });
+      return values(y);
+    });
+    return [outputs, [...gru.namedParameters()].map(([name, own]) => [name, own.grad?.tolist()])];
+  };
+
+  it('apply in recurrent modules, which call no forward of their cells', () => {
+    const eager = seen(false, (cell) => weightNorm(cell, 'weightIh'));
+    const [[first, second]] = eager as [[unknown, unknown], unknown];
+    expect(second).not.toEqual(first);
+    expect(JSON.stringify(eager)).not.toContain('null');
+    expect(seen(true, (cell) => weightNorm(cell, 'weightIh'))).toEqual(eager);
+    const spectral = seen(false, (cell) => spectralNorm(cell, 'weightHh'));
+    expect(seen(true, (cell) => spectralNorm(cell, 'weightHh'))).toEqual(spectral);
+  });
+
+  it('are removed with their computation', () => {
+    const gru = new nn.GRU(2, 3);
+    const [cell] = gru.cells;
+    weightNorm(cell!, 'weightIh');
+    gru.forward(randn([2, 1, 2]));
+    removeWeightNorm(cell!, 'weightIh');
+    const { weightIh } = cell!;
+    gru.forward(randn([2, 1, 2]));
+    expect(cell!.weightIh).toBe(weightIh);
+  });
 });

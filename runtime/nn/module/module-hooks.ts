@@ -31,7 +31,7 @@ class ModuleHooks {
     this.#own = Object.getOwnPropertyDescriptor(module, 'forward');
     const forward = module.forward as Forward;
     Object.defineProperty(module, 'forward', {
-      value: (...inputs: unknown[]) => this.#run(forward, inputs),
+      value: (...inputs: unknown[]) => this.run(forward, inputs),
       configurable: true,
       writable: true,
     });
@@ -47,7 +47,7 @@ class ModuleHooks {
     else Reflect.deleteProperty(this.#module, 'forward');
   }
 
-  #run(forward: Forward, given: readonly unknown[]): unknown {
+  run(forward: Forward, given: readonly unknown[]): unknown {
     const module = this.#module;
     let inputs = given;
     for (const { run } of [...this.before]) {
@@ -84,6 +84,16 @@ const hooksOf = new WeakMap<Module, ModuleHooks>();
 type HookSets = Pick<ModuleHooks, 'before' | 'after' | 'backward'>;
 type RunOf<K extends keyof HookSets> =
   HookSets[K] extends Set<{ readonly run: infer R }> ? R : never;
+
+/** Calls a method of the module that takes the place of its `forward`, with the hooks of the module. */
+export function throughHooks<Inputs extends unknown[], Output>(
+  module: Module,
+  method: (...inputs: Inputs) => Output,
+  inputs: Inputs,
+): Output {
+  const hooks = hooksOf.get(module);
+  return hooks ? (hooks.run(method as Forward, inputs) as Output) : method(...inputs);
+}
 
 /** Adds a hook and returns a handle that removes it. */
 export function addHook<K extends keyof HookSets>(

@@ -9,8 +9,8 @@ import {
   transpose,
   unsqueeze,
 } from '../../ops/movement/movement.ts';
-import { arange, zerosLike } from '../../ops/movement/ranges.ts';
-import { gt, where } from '../../ops/pointwise/pointwise.ts';
+import { zerosLike } from '../../ops/movement/ranges.ts';
+import { where } from '../../ops/pointwise/pointwise.ts';
 import { linear } from '../../ops/products/matmul.ts';
 import { dropout } from '../../ops/random/dropout.ts';
 import { noTensor } from '../../ops/record/expect-tensors.ts';
@@ -20,7 +20,9 @@ import { isTensor } from '../../options/is-tensor.ts';
 import { count, flag, probability } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { computeWeights } from '../module/computed-weights.ts';
 import { Module } from '../module/module.ts';
+import { throughHooks } from '../module/module-hooks.ts';
 import { kaimingUniform, type Parameter } from '../module/parameter.ts';
 import {
   expectPacked,
@@ -42,6 +44,7 @@ import {
   rnnCellKinds,
 } from './cells.ts';
 import { expectElements, expectPackedState, reordered, runPacked } from './packed-run.ts';
+import { stepMasks, stepped } from './padded-steps.ts';
 
 export interface RecurrentOptions extends CellOptions {
   /** The number of stacked layers; 1 by default. */
@@ -150,6 +153,11 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     };
   }
 
+  /** Computes weights of cells that a norm replaces. Their tensors outlive the call, like those of other modules. */
+  protected computeWeights(): void {
+    for (const cell of this.cells) computeWeights(cell);
+  }
+
   /** `run` for packed sequences, which return packed outputs. */
   protected runPacked(
     input: PackedSequence,
@@ -248,19 +256,6 @@ function reversed(list: readonly Tensor[]): Tensor[] {
   return list.map((_, i) => list[list.length - 1 - i]!);
 }
 
-/** Returns for each step which sequences include it: bool [steps, batch, 1]. */
-function stepMasks(lengths: Tensor, steps: number): Tensor {
-  const { device } = lengths;
-  const positions = arange(steps, { dtype: 'int32', device });
-  return gt(reshape(lengths, [1, -1, 1]), reshape(positions, [steps, 1, 1]));
-}
-
-/** Selects the next state where the mask is true, the previous state elsewhere. */
-function stepped(mask: Tensor, next: CellState, before: CellState): CellState {
-  const [hidden, ...others] = next.map((each, i) => where(mask, each, before[i]!));
-  return [hidden!, ...others];
-}
-
 function firstOf(states: readonly Tensor[], index: number): CellState {
   const [hidden, ...others] = states.map((state) => select(state, 0, index));
   return [hidden!, ...others];
@@ -277,6 +272,7 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
     hidden: Tensor | null = null,
     lengths: Tensor | null = null,
   ): [outputs: Tensor, hidden: Tensor] {
+    this.computeWeights();
     return tidy(() => {
       const { outputs, states } = this.run(input, hidden === null ? null : [hidden], lengths);
       return [outputs, states[0]!];
@@ -288,10 +284,14 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
     input: PackedSequence,
     hidden: Tensor | null = null,
   ): [outputs: PackedSequence, hidden: Tensor] {
-    return tidy(() => {
-      const { outputs, states } = this.runPacked(input, hidden === null ? null : [hidden]);
-      return [outputs, states[0]!];
-    });
+    const run = (own: PackedSequence, first: Tensor | null): [PackedSequence, Tensor] => {
+      this.computeWeights();
+      return tidy(() => {
+        const { outputs, states } = this.runPacked(own, first && [first]);
+        return [outputs, states[0]!];
+      });
+    };
+    return throughHooks(this, run, [input, hidden]);
   }
 }
 
@@ -374,6 +374,7 @@ export class LSTM extends Recurrent<MemoryCell> {
     state: readonly [hidden: Tensor, cell: Tensor] | null = null,
     lengths: Tensor | null = null,
   ): [outputs: Tensor, state: [hidden: Tensor, cell: Tensor]] {
+    this.computeWeights();
     return tidy(() => {
       const { outputs, states } = this.run(input, state, lengths);
       return [outputs, [states[0]!, states[1]!]];
@@ -385,9 +386,14 @@ export class LSTM extends Recurrent<MemoryCell> {
     input: PackedSequence,
     state: readonly [hidden: Tensor, cell: Tensor] | null = null,
   ): [outputs: PackedSequence, state: [hidden: Tensor, cell: Tensor]] {
-    return tidy(() => {
-      const { outputs, states } = this.runPacked(input, state);
-      return [outputs, [states[0]!, states[1]!]];
-    });
+    type States = [hidden: Tensor, cell: Tensor];
+    const run = (own: PackedSequence, first: typeof state): [PackedSequence, States] => {
+      this.computeWeights();
+      return tidy(() => {
+        const { outputs, states } = this.runPacked(own, first);
+        return [outputs, [states[0]!, states[1]!]];
+      });
+    };
+    return throughHooks(this, run, [input, state]);
   }
 }

@@ -16,6 +16,7 @@ import { expectArguments, expectOptions, type OptionKinds } from '../../options/
 import { anyInteger, count, positive, text, that } from '../../options/option-kinds.ts';
 import { keep, tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { setComputation } from '../module/computed-weights.ts';
 import { Module } from '../module/module.ts';
 import { buffer, parameter } from '../module/parameter.ts';
 
@@ -42,10 +43,14 @@ function weightOf(owner: string, module: Module, name: string): Tensor {
 
 /** Computes the property before each forward pass; before the first, it is the original weight. */
 function computed(module: Module, name: string, weight: Tensor, compute: () => Tensor): void {
-  const run = () => {
+  const set = () => {
     propertiesOf(module)[name] = compute();
+  };
+  const run = () => {
+    set();
     return null;
   };
+  setComputation(module, name, set);
   const handles = hooks.get(module) ?? new Map<string, HookHandle>();
   hooks.set(module, handles.set(name, module.registerForwardPreHook(run)));
   propertiesOf(module)[name] = keep(weight.detach());
@@ -82,6 +87,7 @@ export function removeWeightNorm<M extends Module>(module: M, name = 'weight'): 
   if (!hook) throw weightOf('removeWeightNorm', module, `${name}, which no norm computes,`);
   hook.remove();
   hooks.get(module)!.delete(name);
+  setComputation(module, name, null);
   const properties = propertiesOf(module);
   properties[name] = parameter(properties[name]!.detach());
   for (const part of ['G', 'V']) delete properties[name + part];

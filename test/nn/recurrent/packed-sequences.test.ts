@@ -154,6 +154,32 @@ describe('packed sequences', () => {
     for (const [refused, said] of refusals) expect(refused).toThrow(said);
   });
 
+  it.each([false, true])('run the hooks of their module (captured: %s)', (isCaptured) => {
+    seed(2);
+    for (const module of [new nn.GRU(3, 2), new nn.LSTM(3, 2)]) {
+      const log: unknown[] = [];
+      const packed = packPaddedSequence(randn([4, 2, 3]), [4, 2]);
+      const fn = () => module.forwardPacked(packed)[0].data;
+      const plain = fn().tolist();
+      const handles = [
+        module.registerForwardPreHook((_module, [input, state]) => {
+          const { data, ...rest } = input as typeof packed;
+          log.push('before', state);
+          return [{ ...rest, data: data.mul(2) }, state];
+        }),
+        module.registerForwardHook((_module, _inputs, output) => {
+          const [{ data, ...rest }, state] = output as ReturnType<nn.GRU['forwardPacked']>;
+          log.push('after');
+          return [{ ...rest, data: data.mul(0) }, state];
+        }),
+      ];
+      expect((isCaptured ? toStatic(fn) : fn)().abs().sum().itemSync()).toBe(0);
+      expect(log).toEqual(['before', null, 'after']);
+      for (const handle of handles) handle.remove();
+      expect(fn().tolist()).toEqual(plain);
+    }
+  });
+
   it('refuse states of another size, and what is no order of a batch', () => {
     tidy(() => {
       using gru = new nn.GRU(3, 4);

@@ -1,0 +1,20 @@
+/** Steps of padded sequences, some of which have ended. */
+
+import { reshape } from '../../ops/movement/movement.ts';
+import { arange } from '../../ops/movement/ranges.ts';
+import { gt, where } from '../../ops/pointwise/pointwise.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+import type { CellState } from './cells.ts';
+
+/** Returns for each step which sequences include it: bool [steps, batch, 1]. */
+export function stepMasks(lengths: Tensor, steps: number): Tensor {
+  const { device } = lengths;
+  const positions = arange(steps, { dtype: 'int32', device });
+  return gt(reshape(lengths, [1, -1, 1]), reshape(positions, [steps, 1, 1]));
+}
+
+/** Selects the next state where the mask is true, the previous state elsewhere. */
+export function stepped(mask: Tensor, next: CellState, before: CellState): CellState {
+  const [hidden, ...others] = next.map((each, i) => where(mask, each, before[i]!));
+  return [hidden!, ...others];
+}
