@@ -50,7 +50,7 @@ describe('process-cache/processes', () => {
       expect(second[i]!.knownTraces, name).toBeGreaterThanOrEqual(translations);
     }
 
-    const names = 'mode,constant,named,code,factory,classes,patched,shared,pattern';
+    const names = 'mode,constant,named,code,factory,classes,patched,shared,pattern,printed';
     const third = run(script, { ...cache, CHANGED: names });
     for (const [i, { name, isAsEager, found, translations, knownTraces }] of third.entries()) {
       expect(isAsEager, name).toBe(true);

@@ -239,9 +239,19 @@ function decision(): Step {
   return { fn, calls: [[values([2, 2])], [zeros([2, 2])], [values([2, 2])]] };
 }
 
+/** Functions of the language that are traced from code of this package. */
+function printed(): Step {
+  const config = { scale: changed.includes('printed') ? 12 : 3, sizes: [1, 2] };
+  const fn = (x: Tensor) => {
+    const copy = structuredClone(config);
+    return [x.mul(JSON.stringify(config).length), x.add(copy.scale), JSON.stringify(copy.sizes)];
+  };
+  return { fn, calls: twice(values([2, 2])) };
+}
+
 export const steps = {
   ...{ transformer, schedule, breaks, mode, sizes, effects, constant, named, code, factory },
-  ...{ classes, patched, shared, imported, decision, pattern },
+  ...{ classes, patched, shared, imported, decision, pattern, printed },
 } satisfies Record<string, () => Step>;
 
 export type StepName = keyof typeof steps;
