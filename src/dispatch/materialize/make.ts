@@ -193,11 +193,14 @@ const compilers: {
   },
   iterator: (make) => {
     const over = compileRecipe(make.over);
-    const { what, next } = make;
+    const { what, next, done } = make;
     return {
       build: (values) => iteratorOf(over(values) as object, what),
       settle: (made) => {
-        for (let i = 0; i < next; i++) (made as Iterator<unknown>).next();
+        const iterator = made as Iterator<unknown>;
+        for (let i = 0; i < next; i++) iterator.next();
+        // Where the number of elements differs between calls, steps weren't counted. Elements added later aren't visited.
+        if (done) while (!iterator.next().done);
       },
     };
   },

@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { randn, seed, type Tensor } from '../../../src/index.ts';
+import { randn, seed, stack, type Tensor } from '../../../src/index.ts';
 import { expectSameAsEager, values, weights } from '../same-as-eager.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the changes take every kind of object.
@@ -16,6 +16,9 @@ interface Change {
   readonly change: (o: Anything, x: Tensor) => unknown;
   readonly show?: (o: Anything) => unknown;
 }
+
+/** The arguments of code that isn't strict: a parameter and its element share what is written. */
+const sloppyArguments = new Function('first', 'return arguments;') as (first: number) => unknown;
 
 const list = () => [3, 1, 2];
 const map = () => new Map([[1, 2]]);
@@ -110,6 +113,33 @@ const changes: Readonly<Record<string, Change>> = {
       })(),
     change: (o) => o.return(5).value,
     show: showIterator,
+  },
+  'an iterator that a generator closes': {
+    make: () => {
+      const closed = { times: 0 };
+      const each = {
+        next: () => ({ value: 1, done: false }),
+        return: () => ({ value: closed.times++ }),
+        [Symbol.iterator]: () => each,
+      };
+      const generator = (function* () {
+        for (;;) {
+          for (const one of each) {
+            yield one;
+            break;
+          }
+        }
+      })();
+      generator.next();
+      return { closed, generator };
+    },
+    change: (o) => o.generator.next().value,
+    show: (o) => o.closed.times,
+  },
+  'an argument that was not passed': {
+    make: () => sloppyArguments(1),
+    change: (o) => (o[2] = (o[2] ?? 0) + 1),
+    show: (o) => [o.length, o[0], o[1], o[2]],
   },
   'a regular expression': {
     make: () => /a/g,
@@ -225,5 +255,59 @@ describe.each(Object.entries(inside))('changes in %s that is run natively', (_, 
       );
       expect(reasons).not.toEqual([]);
     }
+  });
+});
+
+interface Lists {
+  readonly list: Tensor[];
+  readonly set: Set<Tensor>;
+}
+
+/** The lists grow in every call, so that one trace serves every length. */
+const overLists: Readonly<
+  Record<string, (lists: Lists, x: Tensor, run: (code: () => Tensor) => unknown) => unknown>
+> = {
+  'an iterator of a list': ({ list }, x, run) => {
+    const each = list.values();
+    const sum = () => {
+      let s = x;
+      for (const element of each) s = s.add(element);
+      return s;
+    };
+    return [run(sum), sum()];
+  },
+  'an iterator of a Set': ({ set }, x, run) => {
+    const each = set.values();
+    const all = () => stack([x, ...each]);
+    return [run(all), all()];
+  },
+  'a list of results': ({ list }, x, run) => {
+    const doubled: Tensor[] = [];
+    const add = () => {
+      for (const element of list) doubled.push(element.mul(2));
+      return x;
+    };
+    return [run(add), add(), stack(doubled)];
+  },
+};
+
+describe.each(Object.entries(inside))('loops over lists in %s that is run natively', (_, run) => {
+  it.each(Object.entries(overLists))('%s', (_, body) => {
+    const { reasons } = expectSameAsEager(
+      () => {
+        const lists: Lists = { list: [], set: new Set() };
+        return {
+          fn: (x: Tensor) => {
+            lists.list.push(x.mul(2));
+            lists.set.add(x.mul(3));
+            return body(lists, x, (code) => run(() => code().exp().sum().itemSync()));
+          },
+          args: (call) => [values([2], call)],
+          state: () => lists,
+        };
+      },
+      { calls: 5 },
+    );
+    expect(reasons).not.toEqual([]);
   });
 });
