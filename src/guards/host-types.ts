@@ -95,12 +95,6 @@ const dateMethods = new Map(
 
 export const dateMethodNames: readonly string[] = [...dateMethods.keys()];
 
-/** For guards: undefined for the ISO text of an invalid date. */
-export function dateFact(object: object, key?: PropertyKey): string | number | undefined {
-  if (key === 'toISOString' && Number.isNaN(readDate(object, 'getTime'))) return undefined;
-  return readDate(object, key);
-}
-
 /** Throws RangeError for the ISO text of an invalid date. */
 export function readDate(object: object, key?: PropertyKey): string | number {
   return Reflect.apply(dateMethods.get(key as string)!, object, []);

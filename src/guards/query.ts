@@ -1,7 +1,10 @@
-/** Queries about an object that run no user code. Apart from `target` and `fromEnd`, they return a primitive. */
+/**
+ * Queries about an object that run no user code. Apart from `target` and `fromEnd`, they return a primitive. A query that
+ * throws is a miss.
+ */
 
 import { callNative, countsUp } from './collection-slots.ts';
-import { dateFact, type HostTypeName, hostType } from './host-types.ts';
+import { type HostTypeName, hostType, readDate } from './host-types.ts';
 import { lookupGetter } from './inherited-property.ts';
 import { hasBareTensors, listLayout } from './list-layout.ts';
 import { isProxy } from './plain.ts';
@@ -60,7 +63,7 @@ const queries = {
   /** The state of an instance of the built-in type `key`. */
   hostState: (object: object, key?: PropertyKey) => hostType(key as HostTypeName).state(object),
   /** The result of the date method `key`, in the current time zone. */
-  date: dateFact,
+  date: readDate,
   /** Pattern and flags: `compile()` changes them. */
   regExp: printRegExp,
 } as const satisfies Record<string, (object: object, key?: PropertyKey) => unknown>;

@@ -256,7 +256,6 @@ export const arrayBuiltins: BuiltinTable = [
     Array.prototype.splice,
     makingPlain(
       onKnownArray((t, array, args) => {
-        if (args.length === 0) return newArray([]);
         const [start, removed] = cut(t, arrayLength(t, array), args);
         return newArray(changeElements(t, array).splice(start, removed, ...args.slice(2)));
       }),

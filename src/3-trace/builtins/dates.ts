@@ -44,7 +44,7 @@ const asks =
     const date = hostState(t, receiver);
     if (args.length > 0) return asksWith(t, receiver, name, args);
     if (date.kind === 'newHost' && date.type === 'Date') return ask(t, date.value, name);
-    if (date.kind !== 'object' || isProxy(date.value) || !isDate(date.value)) return undefined;
+    if (date.kind !== 'object' || !isDate(t, date)) return undefined;
     const { value, source } = date;
     t.effects.met.touchContent(value, source);
     const read = (key: string): Variable =>
@@ -57,9 +57,13 @@ const asks =
     return read(name);
   };
 
-function isDate(value: object): boolean {
+/** Adds no guard: in a later call, methods of dates throw for other objects. */
+export function isDate(t: Tracer, variable: Variable): boolean {
+  const date = hostState(t, variable);
+  if (date.kind === 'newHost') return date.type === 'Date';
+  if (date.kind !== 'object' || isProxy(date.value)) return false;
   try {
-    readDate(value, 'getTime');
+    readDate(date.value, 'getTime');
     return true;
   } catch {
     return false;

@@ -26,6 +26,7 @@ import { specialized } from '../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { comparesScalars } from './array-search.ts';
 import { isSmallArray } from './arrays.ts';
+import { isDate } from './dates.ts';
 import { readsKeyAndValue } from './json.ts';
 import * as arrayClasses from './polyfills/array-classes.ts';
 import * as arrayLikes from './polyfills/array-likes.ts';
@@ -91,15 +92,13 @@ const onShortArray: Equivalent['fits'] = (t, receiver, [callback]) => {
   return array !== undefined && arrayLength(t, array) <= maxInserted;
 };
 
-const onCollection: Equivalent['fits'] = (t, receiver, [callback]) =>
-  isCallable(callback) &&
-  asCollection(t, receiver, 'Map', 'Set') !== undefined &&
-  nativeEntries.has(
-    (specialized(readProperty(t, receiver, 'entries')) as { value?: unknown }).value,
-  );
-
-/** The native iteration methods, which a subclass may override. */
-const nativeEntries: ReadonlySet<unknown> = new Set([Map.prototype.entries, Set.prototype.entries]);
+/** `entries`: the native iteration method, which a subclass may override. */
+const onCollection =
+  (type: 'Map' | 'Set', entries: unknown): Equivalent['fits'] =>
+  (t, receiver, [callback]) =>
+    isCallable(callback) &&
+    asCollection(t, receiver, type) !== undefined &&
+    (specialized(readProperty(t, receiver, 'entries')) as { value?: unknown }).value === entries;
 
 const onObject: Equivalent['fits'] = (_t, receiver) => isObjectVariable(receiver);
 
@@ -154,8 +153,8 @@ const rows: readonly Row[] = [
   ],
   [Array.prototype.toLocaleString, arrayLikes.localeText, (_t, receiver) => isArrayLike(receiver)],
   [Array.from, arrays.from, (t, receiver, [, f]) => isCallable(f) && makesArrays(t, receiver)],
-  [Map.prototype.forEach, collections.forEach, onCollection],
-  [Set.prototype.forEach, collections.forEach, onCollection],
+  [Map.prototype.forEach, collections.forEach, onCollection('Map', Map.prototype.entries)],
+  [Set.prototype.forEach, collections.forEach, onCollection('Set', Set.prototype.entries)],
   [Object.prototype.isPrototypeOf, objects.isAbove, onObject],
   [Object.prototype.propertyIsEnumerable, objects.isEnumerable, onObject],
   [Object.prototype.toLocaleString, objects.objectToLocaleString, onObject],
@@ -166,7 +165,7 @@ const rows: readonly Row[] = [
     (_t, _receiver, [type, args, target]) =>
       isCallable(type) && args !== undefined && isObjectVariable(args) && !target,
   ],
-  [Date.prototype.toJSON, dates.toJSON, onObject],
+  [Date.prototype.toJSON, dates.toJSON, isDate],
   ...legacyRows,
   [Error.prototype.toString, objects.errorToString, onObject],
   [String.raw as unknown as AnyFunction, objects.raw, ofObject],

@@ -5,19 +5,26 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { owns } from '../../vm/language/primordials.ts';
 
 /**
- * Returns a guard for properties whose values the trace forwards, for example to the result, without inspecting
- * them. If one became a getter in a later call, eager execution would run it, once and in program order.
+ * Returns a guard for reads whose values the trace doesn't inspect: it forwards them, for example to the result, or
+ * ignores them. In a later call, eager execution may throw there, or run a getter, once and in program order.
  */
 export function unguardedReads(read: readonly Source[], guards: readonly Guard[]): Guard[] {
   const guarded = new Set<string>();
   for (const guard of guards) {
     for (const source of sourcesOf(guard)) addPath(source, guarded);
   }
-  const sources = read.filter((source) => {
-    return source.kind === 'property' && !guarded.has(sourceKey(source));
-  });
+  const sources = read.filter((source) => mayThrow(source) && !guarded.has(sourceKey(source)));
   return sources.length > 0 ? [{ kind: 'data', sources }] : [];
 }
+
+/**
+ * A property may become a getter. An object of another class has no such private name, `in` takes only objects, only
+ * Dates have a date, and another function with the same code may have variables that are not initialized yet.
+ */
+const mayThrow = (source: Source): boolean =>
+  source.kind === 'query' ? source.query === 'date' : throwing.test(source.kind);
+
+const throwing = /^(?:property|hasProperty|private|hasPrivate|closureName)$/;
 
 function addPath(source: Source, guarded: Set<string>): void {
   const key = sourceKey(source);

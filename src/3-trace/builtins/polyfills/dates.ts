@@ -1,8 +1,5 @@
-/** `date.toJSON()`, which calls the object's own methods. */
+/** `date.toJSON()` of a Date, which calls the object's own methods. */
 
-export function toJSON(this: { toISOString(): string }): string | null {
-  const time: unknown = this as unknown;
-  const number = typeof time === 'object' ? Number(time) : time;
-  if (typeof number === 'number' && !Number.isFinite(number)) return null;
-  return this.toISOString();
+export function toJSON(this: Date): string | null {
+  return Number.isFinite(Number(this)) ? this.toISOString() : null;
 }
