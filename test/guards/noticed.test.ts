@@ -1,7 +1,7 @@
 /** Facts that a trace took for granted, and that another call changes: each call does what eager execution does. */
 
 import { describe, expect, it } from 'vitest';
-import { deviceGuard, setDevice, Tensor, toStatic, zeros } from '../../src/index.ts';
+import { deviceGuard, setDevice, Tensor, tensor, toStatic, zeros } from '../../src/index.ts';
 import { expectSameAsEager, values, weights } from '../trace/same-as-eager.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: facts are about every kind of value.
@@ -88,7 +88,7 @@ const functions: Readonly<Record<string, Fact>> = {
 
 /** Elements of lists whose length differs between calls. */
 const layouts: Readonly<Record<string, () => unknown>> = {
-  'another dtype': () => zeros([2, 3], { dtype: 'int32' }),
+  'another dtype': () => tensor(Int32Array.from([1, 2, 3, 4, 5, 6]), { shape: [2, 3] }),
   'another shape': () => values([2, 1]),
   strides: () => values([3, 2]).t(),
   'a tensor that requires gradients': () => weights([2, 3]),
