@@ -1,7 +1,7 @@
 /** The order of memory accesses, compared with every pair of accesses that must not change places. */
 
 import { expect, it } from 'vitest';
-import { AccessOrder, EarlierOps } from '../../src/7-plan/order/accesses.ts';
+import { AccessOrder, EarlierOps } from '../../../src/7-plan/order/accesses.ts';
 
 interface Access {
   readonly op: number;
