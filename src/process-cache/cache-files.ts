@@ -1,6 +1,7 @@
 import type { DataError } from '../../runtime/errors/errors.ts';
 import { DataWriter, parseFile } from '../../runtime/save/file/container.ts';
 import { badFile, type Field } from '../../runtime/save/file/field.ts';
+import { isAbandoned, isUnfinished, newSuffix } from '../../runtime/save/file/unfinished-files.ts';
 
 type Files = typeof import('node:fs');
 
@@ -12,6 +13,7 @@ export class CacheFiles {
   readonly #folder: string;
   readonly #files: Files;
   #hasWarned = false;
+  #isTidy = false;
 
   constructor(folder: string, files: Files) {
     this.#folder = folder;
@@ -37,15 +39,32 @@ export class CacheFiles {
   /** Writes atomically: other processes and threads may read or write the file at the same time. */
   write(name: string, header: unknown): void {
     const path = this.#pathOf(name);
-    const unfinished = `${path}.${crypto.randomUUID()}.unfinished`;
+    const unfinished = path + newSuffix();
     const { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } = this.#files;
     try {
       mkdirSync(this.#folder, { recursive: true });
       writeFileSync(unfinished, new DataWriter().file(header));
+      this.#removeAbandoned(unfinished);
       renameSync(unfinished, path);
     } catch (error) {
       this.#warn(`nothing can be cached in ${this.#folder}: ${String(error)}`);
       if (existsSync(unfinished)) rmSync(unfinished, { force: true });
+    }
+  }
+
+  /** Removes what killed processes have left in the folder, at the first write. */
+  #removeAbandoned(written: string): void {
+    if (this.#isTidy) return;
+    this.#isTidy = true;
+    const { readdirSync, rmSync, statSync } = this.#files;
+    try {
+      const now = statSync(written);
+      for (const name of readdirSync(this.#folder).filter(isUnfinished)) {
+        const path = this.#pathOf(name);
+        if (isAbandoned(statSync(path), now)) rmSync(path, { force: true });
+      }
+    } catch {
+      // Another process may remove them at the same time, or own them: the file can be written nevertheless.
     }
   }
 

@@ -2,10 +2,11 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { writeBytes } from '../../runtime/save/file/files.ts';
+import { CacheFiles } from '../../src/process-cache/cache-files.ts';
 
 const folder = fs.mkdtempSync(join(tmpdir(), 'tostatic-written-'));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
@@ -48,4 +49,29 @@ it.skipIf(process.platform === 'win32')('pipes, links and permissions remain', a
   }
   // Names may have 255 bytes.
   await writeBytes(at('n'.repeat(230)), Uint8Array.of(3));
+});
+
+it('a write removes what killed processes have left in its folder, and no file of a writer that runs', async () => {
+  const other = fs.mkdtempSync(join(folder, 'left-'));
+  const put = (name: string, hours: number) => {
+    fs.writeFileSync(join(other, name), 'half');
+    const time = Date.now() / 1000 - hours * 3600;
+    fs.utimesSync(join(other, name), time, time);
+  };
+  for (const path of [
+    join(other, 'a b'),
+    pathToFileURL(join(other, 'a b')),
+    relative('.', join(other, 'c')),
+  ]) {
+    put('é b.0123abcd.unfinished', 2);
+    put('a b.89abcdef.unfinished', 0.5);
+    put('my.unfinished', 2);
+    await writeBytes(path, Uint8Array.of(1));
+    const left = fs.readdirSync(other).filter((name) => name.endsWith('.unfinished'));
+    expect(left).toEqual(['a b.89abcdef.unfinished', 'my.unfinished']);
+  }
+  put('a b.0123abcd.unfinished', 2);
+  new CacheFiles(other, fs).write('entry', {});
+  expect(fs.readdirSync(other)).toContain('entry');
+  expect(fs.readdirSync(other)).not.toContain('a b.0123abcd.unfinished');
 });

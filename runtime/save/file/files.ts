@@ -1,4 +1,5 @@
 import { DataError } from '../../errors/errors.ts';
+import { isAbandoned, isUnfinished, newSuffix } from './unfinished-files.ts';
 
 /** Returns Node's file functions, loaded on request because pages have none. */
 function files(use: string): typeof import('node:fs/promises') {
@@ -44,12 +45,15 @@ export async function writeBytes(
     const isOther = before ? !before.isFile() : (await lstat(path).catch(() => null)) !== null;
     if (isOther) return await writeFile(path, bytes);
     const target = before ? await realpath(path) : path;
-    const suffix = `.${crypto.randomUUID().slice(0, 8)}.unfinished`;
+    const suffix = newSuffix();
     unfinished = target instanceof URL ? new URL(target.href + suffix) : target + suffix;
     await writeFile(unfinished, bytes, { mode: before?.mode });
     // The mode of a new file is limited by the process's umask.
     if (before) await chmod(unfinished, before.mode & 0o7777);
+    const written = await stat(unfinished);
     await rename(unfinished, target);
+    unfinished = undefined;
+    await removeAbandoned(target, written).catch(() => {});
   } catch (cause) {
     if (unfinished) await rm(unfinished, { force: true }).catch(() => {});
     throw new DataError({
@@ -61,3 +65,18 @@ export async function writeBytes(
     });
   }
 }
+
+/** Removes what killed processes have left in the folder of a file. */
+async function removeAbandoned(target: string | URL, written: { mtimeMs: number }): Promise<void> {
+  const { readdir, rm, stat } = files('save');
+  const folder =
+    target instanceof URL ? new URL('.', target) : target.slice(0, folderLength(target));
+  for (const name of await readdir(folder || '.')) {
+    if (!isUnfinished(name)) continue;
+    const path = folder instanceof URL ? new URL(encodeURIComponent(name), folder) : folder + name;
+    if (isAbandoned(await stat(path), written)) await rm(path);
+  }
+}
+
+const folderLength = (path: string): number =>
+  Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1;
