@@ -1,6 +1,6 @@
 import { currentDevice } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
-import { collectUnderPressure, isUnderPressure } from '../memory/pressure.ts';
+import { pauseDue } from '../memory/pressure.ts';
 import { shown } from '../options/expect-options.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
@@ -96,8 +96,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     for await (const batch of this.#awaited()) {
       yield batch;
       // The step that used the batch is over.
-      const { counter } = currentDevice().allocator;
-      if (isUnderPressure(counter)) await collectUnderPressure(counter);
+      await pauseDue(currentDevice().allocator.counter)?.();
     }
   }
 

@@ -1,4 +1,4 @@
-import { macrotask } from '../memory/collect-garbage.ts';
+import { macrotask } from '../memory/macrotask.ts';
 import { collectUnderPressure, isUnderPressure } from '../memory/pressure.ts';
 import { currentDevice } from './current.ts';
 

@@ -30,12 +30,3 @@ function find(): Collect | null {
     return null;
   }
 }
-
-/** Resolves in a new macrotask. Finalizers of collected tensors run before it, never between microtasks. */
-export function macrotask(): Promise<void> {
-  const { setImmediate } = globalThis as { setImmediate?: (body: () => void) => void };
-  return new Promise((resolve) => {
-    if (setImmediate) setImmediate(resolve);
-    else setTimeout(resolve, 0);
-  });
-}

@@ -5,7 +5,8 @@
  */
 
 import { formatPosition, userPosition } from '../errors/position.ts';
-import { collectGarbage, macrotask } from './collect-garbage.ts';
+import { collectGarbage } from './collect-garbage.ts';
+import { macrotask, overdueMacrotask } from './macrotask.ts';
 import type { MemoryCounter } from './stats.ts';
 
 const MiB = 2 ** 20;
@@ -21,6 +22,16 @@ const dueAt = new WeakMap<MemoryCounter, number>();
 /** Whether enough was allocated since the last collection to trigger another one. */
 export function isUnderPressure(counter: MemoryCounter): boolean {
   return counter.allocated > (dueAt.get(counter) ?? leastGrowth);
+}
+
+/**
+ * For the end of a step: undefined if nothing is due, else a function that waits for a collection under pressure, or
+ * for the next macrotask if this one has lasted long.
+ */
+export function pauseDue(counter: MemoryCounter): (() => Promise<void>) | undefined {
+  if (isUnderPressure(counter)) return () => collectUnderPressure(counter);
+  const next = overdueMacrotask();
+  return next ? () => next : undefined;
 }
 
 /** Under pressure, runs a collection if possible, and waits for macrotasks that free the collected tensors. */

@@ -1,6 +1,6 @@
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
-import { collectUnderPressure, isUnderPressure } from '../memory/pressure.ts';
+import { pauseDue } from '../memory/pressure.ts';
 import { shapeOf } from '../ops/record/expect-tensors.ts';
 import type { TypedArray } from '../spec/dtype.ts';
 import { sameShape } from '../spec/shape.ts';
@@ -11,10 +11,10 @@ import type { Tensor } from '../tensor/tensor.ts';
 export async function data(x: Tensor): Promise<TypedArray> {
   // Issued now and awaited later, so that the user's later writes don't affect it.
   const read = x.device.download(x, withHolder(x, 'data'));
-  const { counter } = x.device.allocator;
-  if (!isUnderPressure(counter)) return read;
+  const pause = pauseDue(x.device.allocator.counter);
+  if (!pause) return read;
   const values = await read;
-  await collectUnderPressure(counter);
+  await pause();
   return values;
 }
 

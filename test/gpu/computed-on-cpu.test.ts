@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { destroyGpu, type GpuOptions, initGpu } from '../../runtime/device/gpu/init.ts';
-import { collectGarbage, macrotask } from '../../runtime/memory/collect-garbage.ts';
+import { collectGarbage } from '../../runtime/memory/collect-garbage.ts';
 import { events } from '../../runtime/memory/events.ts';
+import { macrotask } from '../../runtime/memory/macrotask.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { opNamed } from '../../runtime/ops/op-table.ts';
 import {
