@@ -27,7 +27,7 @@ export function macrotask(): Promise<void> {
   });
 }
 
-/** The macrotask after the current one, and when the current one first asked for it. */
+/** The next macrotask, once a read has requested it, and the time of that request. */
 let next: Promise<void> | null = null;
 let since = 0;
 
