@@ -41,7 +41,7 @@ export interface CustomFunction<Inputs extends readonly unknown[], Result extend
  * Returns a function with a custom gradient. `forward` and `backward` run inside `tidy`, which frees temporaries. With
  * `createGraph`, `backward` is recorded like any other code, so it can be differentiated again.
  */
-export function customFunction<Inputs extends readonly unknown[], Result extends Outputs>(
+export function customFunction<Inputs extends readonly unknown[], const Result extends Outputs>(
   rules: CustomFunction<Inputs, Result>,
 ): (...inputs: Inputs) => Result {
   const { forward, backward } = Object(rules) as Partial<CustomFunction<Inputs, Result>>;

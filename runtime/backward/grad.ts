@@ -32,21 +32,24 @@ const gradKinds: OptionKinds<GradOptions> = {
 
 type OneOrMore = Tensor | readonly Tensor[];
 
+/** One gradient per input. */
+type Gradients<I extends OneOrMore, G> = I extends Tensor ? [G] : { -readonly [K in keyof I]: G };
+
 /**
  * Returns the gradients of `outputs` with respect to `inputs` (leaves or intermediate results), one per input.
  * Doesn't change `.grad`, and differentiates only what lies between them. The caller owns the results.
  */
-export function grad(
+export function grad<const I extends OneOrMore>(
   outputs: OneOrMore,
-  inputs: OneOrMore,
+  inputs: I,
   options: GradOptions & { readonly allowUnused: true },
-): (Tensor | null)[];
-export function grad(outputs: OneOrMore, inputs: OneOrMore, options?: GradOptions): Tensor[];
-export function grad(
+): Gradients<I, Tensor | null>;
+export function grad<const I extends OneOrMore>(
   outputs: OneOrMore,
-  inputs: OneOrMore,
-  options: GradOptions = {},
-): (Tensor | null)[] {
+  inputs: I,
+  options?: GradOptions,
+): Gradients<I, Tensor>;
+export function grad(outputs: OneOrMore, inputs: OneOrMore, options: GradOptions = {}): unknown {
   return gradWith(outputs, inputs, options, {});
 }
 

@@ -161,11 +161,11 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
  * Splits a data set at random. `lengths` are sample counts, or fractions that sum to 1; samples left over by rounding
  * go to the first splits. The order depends only on the seed (`5` or `{ seed: 5 }`), by default the library's.
  */
-export function randomSplit<Sample, Batch = never>(
+export function randomSplit<Sample, Batch = never, const L extends readonly number[] = number[]>(
   dataset: Dataset<Sample> | BatchDataset<Batch>,
-  lengths: readonly number[],
+  lengths: L,
   given?: number | { readonly seed?: number },
-): Subset<Sample, Batch>[] {
+): { -readonly [K in keyof L]: Subset<Sample, Batch> } {
   const { seed } = argumentsOf('randomSplit', { seed: anyInteger }, given ?? {});
   expectArguments(
     'randomSplit',
@@ -190,9 +190,10 @@ export function randomSplit<Sample, Batch = never>(
   const from = seed === undefined ? nextOffset([length]) : { seed, offset: 0 };
   const order = shuffledOrder(length, from.seed, from.offset);
   let start = 0;
-  return counts.map((count) => {
+  const splits = counts.map((count) => {
     const indices = order.subarray(start, start + count);
     start += count;
     return new Subset(dataset, indices);
   });
+  return splits as { -readonly [K in keyof L]: Subset<Sample, Batch> };
 }

@@ -25,8 +25,8 @@ export interface DerivativeOptions {
 
 type TensorOrTensors = Tensor | readonly Tensor[];
 
-/** A single result for a tensor, an array of results for an array. */
-type Like<G extends TensorOrTensors, R> = G extends Tensor ? R : R[];
+/** A single result for a tensor; for an array an array of results, as many as the type says. */
+type Like<G extends TensorOrTensors, R> = G extends Tensor ? R : { -readonly [K in keyof G]: R };
 
 const fnKinds = { fn: callback };
 const derivativeKinds = { createGraph: flag };
@@ -113,7 +113,7 @@ const finished = (list: readonly Tensor[], createGraph: boolean): Tensor[] =>
  * Returns `[outputs, vᵀ·J]`: one gradient per input, given one vector per output (by default 1, for an output with one
  * element).
  */
-export function vjp<I extends TensorOrTensors, O extends TensorOrTensors>(
+export function vjp<const I extends TensorOrTensors, const O extends TensorOrTensors>(
   fn: (...inputs: Tensor[]) => O,
   inputs: I,
   v: TensorOrTensors | null = null,
@@ -140,7 +140,7 @@ export function vjp<I extends TensorOrTensors, O extends TensorOrTensors>(
  * Returns `[outputs, J·v]`: one directional derivative per output, given one direction per input. Computed by two
  * backward passes: vᵀ·J is linear in v, and its derivative is J.
  */
-export function jvp<I extends TensorOrTensors, O extends TensorOrTensors>(
+export function jvp<const I extends TensorOrTensors, const O extends TensorOrTensors>(
   fn: (...inputs: Tensor[]) => O,
   inputs: I,
   v: TensorOrTensors | null = null,
@@ -192,7 +192,7 @@ function jacobianOf(
  * Returns the derivatives of every output element with respect to every input element: a tensor [..output, ..input] for
  * each pair, nested in arrays if the outputs or inputs are arrays. Runs one backward per element of the outputs.
  */
-export function jacobian<I extends TensorOrTensors, O extends TensorOrTensors>(
+export function jacobian<const I extends TensorOrTensors, const O extends TensorOrTensors>(
   fn: (...inputs: Tensor[]) => O,
   inputs: I,
   options: DerivativeOptions = {},
@@ -242,7 +242,7 @@ function expectOneNumber(owner: string, value: TensorOrTensors): Tensor {
  * Returns the second derivatives of a scalar function: a tensor [..first, ..second] for each pair of inputs. Runs one
  * backward per element of the gradient.
  */
-export function hessian<I extends TensorOrTensors>(
+export function hessian<const I extends TensorOrTensors>(
   fn: (...inputs: Tensor[]) => Tensor,
   inputs: I,
   options: DerivativeOptions = {},
@@ -259,7 +259,7 @@ export function hessian<I extends TensorOrTensors>(
 }
 
 /** Returns `[value, H·v]` for a scalar function, without computing its Hessian H. */
-export function hvp<I extends TensorOrTensors>(
+export function hvp<const I extends TensorOrTensors>(
   fn: (...inputs: Tensor[]) => Tensor,
   inputs: I,
   v: TensorOrTensors | null = null,

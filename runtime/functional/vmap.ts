@@ -22,13 +22,13 @@ const kinds: OptionKinds<VmapOptions> = {
 
 const fnKinds = { fn: callback };
 
-type Mapped<R> = R extends Tensor ? Tensor : Tensor[];
+type Mapped<R> = R extends Tensor ? Tensor : { -readonly [K in keyof R]: Tensor };
 
 /**
  * Returns a function that calls `fn` for each entry of the mapped dimensions and stacks its results: a tensor or an
  * array of tensors. The calls run one after the other; prefer ops on whole tensors where speed matters.
  */
-export function vmap<A extends readonly unknown[], R extends Tensor | readonly Tensor[]>(
+export function vmap<A extends readonly unknown[], const R extends Tensor | readonly Tensor[]>(
   fn: (...args: A) => R,
   options: VmapOptions = {},
 ): (...args: A) => Mapped<R> {

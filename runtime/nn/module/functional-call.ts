@@ -17,11 +17,11 @@ const kinds = {
  * `namedBuffers()`, and restores the originals afterwards. A shared tensor is replaced wherever the module uses it.
  * `args` are the arguments of `forward`: an array, or a single argument.
  */
-export function functionalCall(
-  module: Module,
+export function functionalCall<M extends Module>(
+  module: M,
   tensors: Readonly<Record<string, Tensor>>,
   args: unknown = [],
-): ReturnType<Module['forward']> {
+): ReturnType<M['forward']> {
   expectArguments('functionalCall', { module, tensors }, kinds);
   if (isAsync(module.forward))
     throw asyncGiven('functionalCall', 'functionalCall(model, params, [x])');
@@ -52,7 +52,9 @@ export function functionalCall(
     Object.assign(holder, { [key]: tensor });
   try {
     for (const [holder, key, before] of places) put(holder, key, others.get(before)!);
-    const forward = module.forward.bind(module) as (...inputs: readonly unknown[]) => unknown;
+    const forward = module.forward.bind(module) as (
+      ...inputs: readonly unknown[]
+    ) => ReturnType<M['forward']>;
     return forward(...(Array.isArray(args) ? args : [args]));
   } finally {
     for (const [holder, key, before] of places) put(holder, key, before);
