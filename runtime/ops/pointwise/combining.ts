@@ -22,7 +22,7 @@ import {
   pointwise,
 } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { E } from '../expr/expr.ts';
+import { E, type Expr } from '../expr/expr.ts';
 import { clone } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
@@ -45,12 +45,22 @@ export const clampOp = defineOp({
   },
 });
 
-/** As in PyTorch, the gradient passes at the bounds. */
+/** Selects 0 where y equals a bound; a bound that is missing is infinite, and infinities pass it. */
+const unlessAt = (bound: Expr, dy: Expr): Expr =>
+  E.select(E.eq(E.sub(y, bound), E.const(0)), E.const(0), dy);
+
+/** As in PyTorch, no gradient passes at the bounds. */
 export const clampGradOp: OpRecord = defineOp({
   name: 'clampGrad',
   operands: { dy: 'data', x: 'data' },
   infer: inferSame,
-  kernel: pointwise(E.select(E.ge(y, least), E.select(E.le(y, most), x, E.const(0)), E.const(0))),
+  kernel: pointwise(
+    E.select(
+      E.ge(y, least),
+      E.select(E.le(y, most), unlessAt(least, unlessAt(most, x)), E.const(0)),
+      E.const(0),
+    ),
+  ),
   vjp: { dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(clampGradOp, [g, x], attrs)) },
 });
 

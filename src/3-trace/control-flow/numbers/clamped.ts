@@ -71,20 +71,15 @@ export function clampedByScalars(
   );
 }
 
-/**
- * Clamps by numbers that are tensors of the program. As with numbers, and unlike with tensors, the whole gradient
- * passes where an element equals a bound.
- */
+/** Clamps by numbers that are tensors of the program: as with numbers, no gradient passes at the bounds. */
 function clampBetween(x: Tensor, min: Bound, max: Bound): Tensor {
-  const [bounded, isWithin, isZero, constant] = noGrad(() => {
+  const [bounded, isWithin] = noGrad(() => {
+    const isOff = (bound: NonNullable<Bound>) => pointwise.ne(pointwise.sub(x, bound), 0);
     const tests = [
-      ...(min === null ? [] : [pointwise.ge(x, min)]),
-      ...(max === null ? [] : [pointwise.le(x, max)]),
+      ...(min === null ? [] : [pointwise.ge(x, min), isOff(min)]),
+      ...(max === null ? [] : [pointwise.le(x, max), isOff(max)]),
     ];
-    const within = tests.reduce(pointwise.logicalAnd);
-    return [pointwise.clamp(x, min, max), within, pointwise.eq(x, 0), pointwise.mul(x, 1)];
+    return [pointwise.clamp(x, min, max), tests.reduce(pointwise.logicalAnd)];
   });
-  // A zero that equals a bound may have the bound's sign, so 0 is subtracted, with the gradient of x.
-  const zero = pointwise.sub(bounded, pointwise.sub(constant, x));
-  return pointwise.where(isWithin, pointwise.where(isZero, zero, x), bounded);
+  return pointwise.where(isWithin, x, bounded);
 }
