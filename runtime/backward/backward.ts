@@ -150,6 +150,11 @@ export function expectHistory(use: string, output: Tensor): void {
  * contributions are added in place.
  */
 function accumulate(leaf: Tensor, gradient: Tensor): void {
+  // Frozen since forward.
+  if (!leaf.requiresGrad) {
+    gradient.dispose();
+    return;
+  }
   if (leaf.grad) {
     addTo(leaf, leaf.grad, gradient);
     gradient.dispose();

@@ -10,6 +10,7 @@ import type { ValueId } from '../../../runtime/program/program.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { requiresGradAlways } from '../control-flow/merge/requires-grad.ts';
 import { isMadeInside } from '../state/region-builder.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -32,6 +33,8 @@ export function accumulate(
   gradient: Tensor,
   options: Accumulation,
 ): void {
+  // Frozen since forward.
+  if (requiresGradAlways(t, t.use(leaf)) === false) return;
   // Outside a branch or loop, a captured tensor may have a history, and is then no leaf.
   if (t.control.depth > 0 && !leaf.source && !(leaf.traced && isMadeInside(t, leaf.traced))) {
     const what = 'the gradient of a tensor is assigned';
