@@ -5,6 +5,8 @@ import { share } from '../autograd/share.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, AutogradError, ShapeError } from '../errors/errors.ts';
 import { add } from '../ops/arithmetic/arithmetic.ts';
+import { bind1 } from '../ops/core/bind.ts';
+import { copy } from '../ops/core/copy.ts';
 import { expectFunction } from '../options/expect-arguments.ts';
 import { shown } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
@@ -64,10 +66,10 @@ export function passOutput(node: GradNode, index: number, gradient: Tensor): Ten
   return passed;
 }
 
-/** Adds a gradient to `.grad` of a retained result. */
+/** Adds a gradient to `.grad` of a retained result: memory of its own, since the user may write to it in place. */
 function addToRetained(tensor: Tensor, gradient: Tensor): void {
   const { grad } = tensor;
-  tensor.grad = liveWith(tensor, grad ? add(grad, gradient) : share(gradient));
+  tensor.grad = liveWith(tensor, grad ? add(grad, gradient) : bind1(copy, [gradient]));
   grad?.dispose();
 }
 

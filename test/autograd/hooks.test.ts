@@ -7,6 +7,28 @@ import { allocated, spread, type Tensor, tensor } from '../ops/eager.ts';
 const leaf = (...values: number[]) => tensor(values, { requiresGrad: true });
 const values = (x: Tensor | null | undefined) => x && [...x.dataSync()];
 
+describe('retainGrad', () => {
+  it('keeps gradients in memory of their own', () => {
+    const before = allocated();
+    tidy(() => {
+      const x = leaf(1, 2);
+      const h = x.mul(3);
+      const same = h.add(1);
+      for (const each of [h, same]) each.retainGrad();
+      // The gradient of the sum is an expanded number, which both results receive.
+      same.sum().backward();
+      same.grad!.mul_(2);
+      expect([same, h, x].map(({ grad }) => values(grad))).toEqual([
+        [2, 2],
+        [1, 1],
+        [3, 3],
+      ]);
+      x.grad!.dispose();
+    });
+    expect(allocated()).toBe(before);
+  });
+});
+
 describe('registerHook', () => {
   it('sees the complete gradient of a leaf, once per backward', () => {
     tidy(() => {
