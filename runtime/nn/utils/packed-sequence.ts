@@ -3,6 +3,7 @@
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import type { Lengths } from '../../functional/ctc-loss.ts';
 import { tensor } from '../../ops/core/create.ts';
 import { indexCopy, indexSelect } from '../../ops/indexing/indexing.ts';
@@ -225,9 +226,11 @@ export function unpadSequence(
   expectTensors('unpadSequence', padded);
   expectOptions('unpadSequence', options, { batchFirst: flag });
   const dim = options.batchFirst ? 0 : 1;
-  return tidy(() =>
-    numbersOf('unpadSequence', lengths).map((length, i) =>
-      narrow(select(padded, dim, i), 0, 0, length),
+  return naming('unpadSequence', () =>
+    tidy(() =>
+      numbersOf('unpadSequence', lengths).map((length, i) =>
+        narrow(select(padded, dim, i), 0, 0, length),
+      ),
     ),
   );
 }

@@ -57,24 +57,28 @@ export const luFactorsOp = defineOp({
   infer: inferFactors,
   kernel: named('luFactors', luKernels.luFactors),
   vjp: {
-    // Of x = P·[l; l′]·[u u′]: with M = l⁻¹·dx·u⁻¹, dl = l·tril(M, −1) and du = triu(M)·u.
-    x: saving({ out: 'value', out1: 'value' }, ({ out, out1 }, dy) => {
-      const k = Math.min(...out.shape.slice(-2));
-      const [both, right, below] = quarters(out, k);
-      const [change, rightChange, belowChange] = quarters(dy, k);
-      const [l, u] = [mT(both), mT(triu(both))];
-      const lower = { upper: true, unitriangular: true };
-      const beforeU = (b: Tensor) => solveTriangular(u, b, { upper: false, left: false });
-      const unit = add(tril(both, -1), eyeLike(both));
-      const ofL = sub(matmul(mT(unit), tril(change, -1)), matmul(rightChange, mT(right)));
-      const ofU = sub(matmul(triu(change), u), matmul(mT(below), belowChange));
-      const first = solveTriangular(l, add(tril(ofL, -1), triu(ofU)), lower);
-      const top = cat([beforeU(first), solveTriangular(l, rightChange, lower)], -1);
-      const rows = out.shape.at(-2)! > k ? cat([top, beforeU(belowChange)], -2) : top;
-      return matmul(permutation(out1, out), rows);
-    }),
+    x: saving({ out: 'value', out1: 'value' }, ({ out, out1 }, dy) =>
+      naming('lu', () => gradientOf(out, out1, dy)),
+    ),
   },
 });
+
+/** Of x = P·[l; l′]·[u u′]: with M = l⁻¹·dx·u⁻¹, dl = l·tril(M, −1) and du = triu(M)·u. */
+function gradientOf(packed: Tensor, rows: Tensor, dy: Tensor): Tensor {
+  const k = Math.min(...packed.shape.slice(-2));
+  const [both, right, below] = quarters(packed, k);
+  const [change, rightChange, belowChange] = quarters(dy, k);
+  const [l, u] = [mT(both), mT(triu(both))];
+  const lower = { upper: true, unitriangular: true };
+  const beforeU = (b: Tensor) => solveTriangular(u, b, { upper: false, left: false });
+  const unit = add(tril(both, -1), eyeLike(both));
+  const ofL = sub(matmul(mT(unit), tril(change, -1)), matmul(rightChange, mT(right)));
+  const ofU = sub(matmul(triu(change), u), matmul(mT(below), belowChange));
+  const first = solveTriangular(l, add(tril(ofL, -1), triu(ofU)), lower);
+  const top = cat([beforeU(first), solveTriangular(l, rightChange, lower)], -1);
+  const all = packed.shape.at(-2)! > k ? cat([top, beforeU(belowChange)], -2) : top;
+  return matmul(permutation(rows, packed), all);
+}
 
 const eyeLike = ({ shape, dtype, device }: Tensor): Tensor =>
   eye(shape.at(-2)!, shape.at(-1)!, { dtype, device });

@@ -143,6 +143,8 @@ describe('packed sequences', () => {
       [() => packPaddedSequence(x, [4, 0]), 'lengths has a wrong value'],
       [() => packedSequence(x, [2, 3]), 'not packed sequences'],
       [() => padPackedSequence(x as never), 'not packed sequences'],
+      [() => unpadSequence(x, [5, 2]), 'unpadSequence: '],
+      [() => unpadSequence(x, [4, 4, 4]), 'unpadSequence: '],
       [
         () => padPackedSequence(packPaddedSequence(x, [4, 2]), { totalLength: 3 }),
         'a sequence is longer than the result',

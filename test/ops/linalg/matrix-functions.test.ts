@@ -111,7 +111,7 @@ it('lu takes singular matrices, which have no gradient, and matrices without ele
         [0, 0],
       ],
     ]);
-    expect(() => l.sum().backward()).toThrow('singular');
+    expect(() => l.sum().backward()).toThrow(/^lu: .*singular/);
     expect(lu(tensor([], { shape: [2, 3, 0] })).map(({ shape }) => shape)).toEqual([
       [2, 3, 3],
       [2, 3, 0],
