@@ -163,7 +163,26 @@ describe('ranges', () => {
           }
         }
       }
+      // As in PyTorch, bounds of integers are truncated before the steps are computed.
+      const truncated = (start: number, end: number, steps: number) =>
+        list(linspace(start, end, steps, { dtype: 'int32' }));
+      expect(truncated(0.5, 4.9, 5)).toEqual([0, 1, 2, 3, 4]);
+      expect(truncated(-2.7, 2.7, 6)).toEqual([-2, -1, 0, 0, 1, 2]);
+      expect(truncated(9.5, -1.5, 4)).toEqual([9, 5, 2, -1]);
+      expect(truncated(1.5, 9, 1)).toEqual([1]);
       expect(list(linspace(0, 1, 3, { dtype: 'bool' }))).toEqual([0, 1, 1]);
+      // In float64, too, the last number is the end itself.
+      for (let steps = 2; steps < 100; steps++) {
+        for (const [start, end] of [
+          [0, 1],
+          [-1.7, 2.3],
+          [0.1, 0.3],
+          [3.1, -9.7],
+        ] as const) {
+          const numbers = list(linspace(start, end, steps, { dtype: 'float64' }));
+          expect([numbers.length, numbers[0], numbers.at(-1)]).toEqual([steps, start, end]);
+        }
+      }
       expect(onesLike(int(1, 2)).dtype).toBe('int32');
       const [rows, columns] = meshgrid([int(1, 2), int(3, 4, 5)]);
       expect(list(rows!)).toEqual([1, 1, 1, 2, 2, 2]);

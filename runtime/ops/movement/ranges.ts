@@ -8,6 +8,7 @@ import { contiguousStrides, type Shape } from '../../spec/shape.ts';
 import { expectHeld } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { add, mul } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
@@ -22,6 +23,7 @@ import {
   plus,
   product,
   quotient,
+  truncated,
 } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp } from '../record/define-op.ts';
@@ -121,11 +123,20 @@ export function linspace(
       remedy: 'pass how many numbers to make',
     });
   }
-  const step = steps > 1 ? quotient(minus(end, start), steps - 1) : 0;
   return created({ op: 'linspace', options, dtype: 'float32' }, (dtype) => {
-    const isWhole = !dtypes[dtype].floating && dtype !== 'bool';
-    const isNudged = isWhole && steps > 1 && isInteger(start) && isInteger(end);
-    return isNudged ? wholeRange(start, end, steps, dtype) : range(steps, start, step, dtype);
+    if (!dtypes[dtype].floating && dtype !== 'bool') {
+      const whole = (bound: number) => (isInteger(bound) ? bound : truncated(bound));
+      if (steps > 1) return wholeRange(whole(start), whole(end), steps, dtype);
+      return range(steps, whole(start), 0, dtype);
+    }
+    const step = steps > 1 ? quotient(minus(end, start), steps - 1) : 0;
+    if (dtype !== 'float64' || steps < 2) return range(steps, start, step, dtype);
+    // As in PyTorch, the second half is counted from the end, so that rounding errors don't miss it.
+    const after = steps - Math.floor(steps / 2);
+    return tidy(() => {
+      const back = mul(range(after, after - 1, -1, dtype), negated(step));
+      return cat([range(steps - after, start, step, dtype), add(back, end)]);
+    });
   });
 }
 

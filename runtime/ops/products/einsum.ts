@@ -7,6 +7,7 @@ import { sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { mul } from '../arithmetic/arithmetic.ts';
+import { cast } from '../core/cast.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { permute, reshape } from '../movement/movement.ts';
 import { diagonal } from '../movement/views.ts';
@@ -164,7 +165,11 @@ function contracted(a: Term, b: Term, needed: ReadonlySet<Label>): Term {
       [...batch, ...freeB, ...inner],
       [size(batch), 1, size(freeB), size(inner)],
     );
-    return { x: reshape(sum(mul(first, second), -1), shape), labels };
+    const products = mul(first, second);
+    // Like a matrix product, the sum has the dtype of the products, except for counts of booleans.
+    const isCount = products.dtype === 'bool' && inner.length > 0;
+    const total = cast(sum(products, -1), isCount ? 'int32' : products.dtype);
+    return { x: reshape(total, shape), labels };
   }
   const first = arranged(
     reduced,

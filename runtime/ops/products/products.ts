@@ -188,7 +188,10 @@ export const addmm = plus('addmm', mm);
 /** beta · x + alpha · a·b for a matrix and a vector. */
 export const addmv = plus('addmv', mv);
 /** beta · x + alpha · the sum of products of two batches of matrices. */
-export const addbmm = plus('addbmm', (a, b) => sum(bmm(a, b), 0));
+export const addbmm = plus('addbmm', (a, b) => {
+  const products = bmm(a, b);
+  return cast(sum(products, 0), products.dtype);
+});
 /** beta · x + alpha · a·b for batches of matrices. */
 export const baddbmm = plus('baddbmm', bmm);
 /** beta · x + alpha · the outer product of two vectors. */

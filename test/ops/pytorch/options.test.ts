@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
+  addbmm,
   corrcoef,
   cov,
   cumulativeTrapezoid,
+  einsum,
   embeddingBag,
   gradient,
   isclose,
+  ones,
   rmsNorm,
   tensor,
   tidy,
@@ -69,6 +72,25 @@ describe('covariances', () => {
 });
 
 describe('integers', () => {
+  it('keep their dtype in products that are summed, and count as int32 in sums', () => {
+    const bytes = (...shape: number[]) => ones(shape, { dtype: 'uint8' });
+    const matrices = [bytes(2, 3), bytes(3, 4)];
+    const dtypeOf = (equation: string, tensors: Tensor[]) => einsum(equation, tensors).dtype;
+    for (const equation of ['ij,jk->ik', 'ij,jk->kji']) {
+      expect(dtypeOf(equation, matrices)).toBe('uint8');
+    }
+    expect(dtypeOf('ij,ij->', [bytes(2, 3), bytes(2, 3)])).toBe('uint8');
+    expect(dtypeOf('ij->ji', [bytes(2, 3)])).toBe('uint8');
+    expect(dtypeOf('ij->i', [bytes(2, 3)])).toBe('int32');
+    expect(dtypeOf('ij,jk->', matrices)).toBe('int32');
+    const batches = [bytes(200, 2, 3), bytes(200, 3, 4)] as const;
+    const sums = addbmm(bytes(2, 4), ...batches);
+    expect([sums.dtype, ...sums.dataSync()]).toEqual(['uint8', ...Array(8).fill(601 % 256)]);
+    const flags = [tensor([true, true]), tensor([true, true])];
+    expect(dtypeOf('i,j->ij', flags)).toBe('bool');
+    expect(einsum('i,i->', flags).itemSync()).toBe(2);
+  });
+
   it('have float32 areas and slopes, whatever the distance', () => {
     const x = ints(1, 2, 4);
     for (const distance of [1, 2, 0.5]) {
