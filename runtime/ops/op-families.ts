@@ -84,7 +84,7 @@ export const families: Readonly<Record<string, Family>> = {
   },
   rare: {
     ops:
-      'uniform normal drawUniform drawNormal inverse solve solveTriangular cholesky cofactors det logAbsDet nuclearNorm packBits ' +
+      'uniform normal drawUniform drawNormal inverse solve solveTriangular cholesky cofactors det logAbsDet packBits ' +
       'luFactors matrixExp integerPairs symmetricEigen singularVectors orthogonalFactors pseudoinverse ' +
       'unpackBits quantize dequantize scaleGradient neg_ abs_ sign_ exp_ exp2_ expm1_ log_ log2_ log10_ log1p_ sqrt_ ' +
       'rsqrt_ reciprocal_ sin_ cos_ tan_ asin_ acos_ atan_ sinh_ cosh_ tanh_ asinh_ ' +

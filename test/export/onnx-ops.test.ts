@@ -12,7 +12,7 @@ import { onnxPython } from './python.ts';
 
 /** Ops without a form: factorizations, recurrences along a dimension and what is made of them. */
 const refused = [
-  ...['nuclearNorm', 'polygamma', 'cumprod', 'cumprodGrad', 'unfoldGrad'],
+  ...['polygamma', 'cumprod', 'cumprodGrad', 'unfoldGrad'],
   ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
   ...['symmetricEigen', 'singularVectors', 'orthogonalFactors', 'pseudoinverse', 'integerPairs'],
   ...['luFactors', 'matrixExp'],

@@ -12,7 +12,7 @@ import { runInXla } from './xla.ts';
 
 /** Ops without a form: factorizations, sorting, recurrences along a dimension and what is made of them. */
 const refused = [
-  ...['nuclearNorm', 'polygamma', 'cumprod', 'cumprodGrad', 'sort', 'topk', 'unfoldGrad'],
+  ...['polygamma', 'cumprod', 'cumprodGrad', 'sort', 'topk', 'unfoldGrad'],
   ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
   ...['symmetricEigen', 'singularVectors', 'orthogonalFactors', 'pseudoinverse', 'integerPairs'],
   ...['luFactors', 'matrixExp'],

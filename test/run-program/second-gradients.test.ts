@@ -164,20 +164,6 @@ describe('what can not be', () => {
     });
     expect(found).toEqual([0, 0]);
   });
-
-  it('an op without second gradient: its name, and the graph is as before', () => {
-    const flat = (x: Tensor) => x.norm('nuc');
-    tidy(() => {
-      const x = weights([3, 3]);
-      const y = toStatic(flat)(x);
-      expect(() => grad(y, [x], { createGraph: true })).toThrow(AutogradError);
-      y.backward();
-      const eager = weights([3, 3]);
-      flat(eager).backward();
-      expect(bits(x.grad)).toEqual(bits(eager.grad));
-      for (const each of [x, eager]) each.grad!.dispose();
-    });
-  });
 });
 
 const presets = [

@@ -29,7 +29,6 @@ import { binaryCrossEntropyOp, logitCrossEntropyOp } from '../loss/probability-l
 import { smoothL1Op } from '../loss/regression-losses.ts';
 import { integerPairsOp } from '../pointwise/integer-pairs.ts';
 import { normalOp, uniformOp } from '../random/drawn.ts';
-import { nuclearNormOp } from '../reduce/nuclear-norm.ts';
 
 export const rareOps = [
   normalOp,
@@ -50,7 +49,6 @@ export const rareOps = [
   matrixExpOp,
   maximumInto,
   minimumInto,
-  nuclearNormOp,
   orthogonalFactorsOp,
   packBitsOp,
   powInto,

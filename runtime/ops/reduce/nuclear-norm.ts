@@ -1,49 +1,14 @@
 /** The nuclear norm: the sum of a matrix's singular values. */
 
-import { gradEnabled } from '../../autograd/grad-mode.ts';
-import * as singularValuesKernels from '../../device/cpu/scalar/singular-values.ts';
-import { named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
-import { AutogradError, ShapeError } from '../../errors/errors.ts';
+import { ShapeError } from '../../errors/errors.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { mul } from '../arithmetic/arithmetic.ts';
-import { bind } from '../core/bind.ts';
-import { cast } from '../core/cast.ts';
-import { floating } from '../core/promotion.ts';
-import { reshape, unsqueeze } from '../movement/movement.ts';
+import { svdvals } from '../linalg/singular-values.ts';
+import { reshape } from '../movement/movement.ts';
 import { movedim } from '../movement/views.ts';
-import { defineOp, saving } from '../record/define-op.ts';
-import type { Dims, ReduceOptions } from './reduce.ts';
-
-/** Returns the norm and its gradient U·Vᵀ, a by-product of the decomposition that backward needs. */
-export const nuclearNormOp = defineOp({
-  name: 'nuclearNorm',
-  operands: { x: 'data' },
-  dtypes: { x: 'floating' },
-  infer: ([x]) => [
-    { dtype: x!.dtype, shape: x!.shape.slice(0, -2) },
-    { dtype: x!.dtype, shape: x!.shape },
-  ],
-  kernel: named('nuclearNorm', singularValuesKernels.nuclearNorm),
-  vjp: {
-    x: saving({ out1: 'value' }, ({ out1 }, dy) => {
-      if (gradEnabled()) refuseSecond();
-      return mul(unsqueeze(unsqueeze(dy, -1), -1), out1);
-    }),
-  },
-});
-
-/** Rejects second-order gradients: treating U·Vᵀ as constant would be wrong, because it depends on the matrix. */
-function refuseSecond(): never {
-  throw new AutogradError({
-    what: 'nuclearNorm: its gradient cannot be differentiated again',
-    given: 'a backward with createGraph',
-    expected: 'ops whose gradients can be differentiated again',
-    remedy: 'leave createGraph out, or use another norm',
-  });
-}
+import { type Dims, type ReduceOptions, sum } from './reduce.ts';
 
 /** The nuclear norms of the matrices in two dimensions: `dims`, or those of a matrix. */
 export function nuclearNorm(x: Tensor, dims: Dims, { keepDim = false }: ReduceOptions): Tensor {
@@ -58,12 +23,10 @@ export function nuclearNorm(x: Tensor, dims: Dims, { keepDim = false }: ReduceOp
     });
   }
   return tidy(() => {
-    const matrices = movedim(cast(x, floating(x.dtype)), [rows, columns], [-2, -1]);
-    const [sums, slope] = bind(nuclearNormOp, [matrices]);
-    slope!.dispose();
-    if (!keepDim) return sums!;
+    const sums = sum(svdvals(movedim(x, [rows, columns], [-2, -1])), -1);
+    if (!keepDim) return sums;
     return reshape(
-      sums!,
+      sums,
       x.shape.map((size, d) => (d === rows || d === columns ? 1 : size)),
     );
   });

@@ -181,18 +181,14 @@ export function logsumexp(
     return tidy(() => {
       // The maximum cancels out, so it counts as constant; an infinite maximum must not be subtracted from itself.
       const floats = cast(x, floating(x.dtype));
-      const largest = noGrad(() => largestOf(floats, dims));
+      // The derivatives of ln 0 are infinite, those of a sum of no elements 0.
+      if (x.numel() === 0) return add(sum(floats, dims, options), -Infinity);
+      const largest = noGrad(() => amax(floats, dims, { keepDim: true }));
       const shift = dropWhere(largest, logicalNot(isfinite(largest)));
       const total = log(sum(exp(sub(floats, shift)), dims, options));
       return add(total, reshape(shift, total.shape));
     });
   });
-}
-
-/** The maximum along the dimensions; 0 if there are no elements. */
-function largestOf(x: Tensor, dims: Dims): Tensor {
-  const kept = { keepDim: true } as const;
-  return x.numel() === 0 ? sum(x, dims, kept) : amax(x, dims, kept);
 }
 
 /** The sum of the elements that are not NaN. */

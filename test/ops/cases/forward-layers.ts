@@ -241,18 +241,6 @@ const transposedConv: Reference = ([x, w]) => {
   return out;
 };
 
-/** Of 2×2 matrices: σ₁ + σ₂ = √(‖A‖² + 2|det A|). */
-const nuclear: Reference = ([x]) =>
-  indices(x!.shape.slice(0, -2)).map((index) => {
-    const [a, b, c, d] = indices([2, 2]).map((own) => at(x!, [...index, ...own])) as [
-      number,
-      number,
-      number,
-      number,
-    ];
-    return Math.sqrt(a * a + b * b + c * c + d * d + 2 * Math.abs(a * d - b * c));
-  });
-
 /** The largest of as equal parts as there are. */
 const adaptiveMax: Reference = ([x], { size }) => {
   const [oh, ow] = size as [number, number];
@@ -332,7 +320,6 @@ export const layerCases: Readonly<Record<string, readonly Case[]>> = {
   convTranspose2d: [
     { inputs: [float(2, 4, 2, 3), float(4, 3, 3, 2)], attrs: window, reference: transposedConv },
   ],
-  nuclearNorm: [{ inputs: [float(3, 2, 2)], attrs: {}, reference: nuclear }],
   adaptiveMaxPool2d: [
     { inputs: [float(2, 2, 5, 4)], attrs: { size: [2, 3] }, reference: adaptiveMax },
   ],

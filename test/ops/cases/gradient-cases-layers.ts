@@ -256,9 +256,6 @@ export const layerGradientCases: Readonly<Record<string, readonly GradientCase[]
   ],
   // With another factor it is no gradient: that is what it is for.
   scaleGradient: [on('by 1', [[3]], (x) => direct('scaleGradient')(x!, x!.detach().mul(0).add(1)))],
-  nuclearNorm: [
-    { ...on('matrices', [[2, 2, 3]], (x) => ours.norm(x!, 'nuc', [1, 2])), once: true },
-  ],
   matmul: [
     on('einsum', [[2, 3], [3, 4, 2], [4]], (a, b, c) => ours.einsum('ij,jki,k->i', [a!, b!, c!])),
     on(

@@ -82,6 +82,7 @@ export const matrixGradientCases = {
   ],
   singularVectors: [
     of('values', [[2, 3, 2]], (x) => ours.svdvals(apart(x!))),
+    of('nuclear norms', [[2, 3, 2]], (x) => ours.norm(apart(x!), 'nuc', [1, 2])),
     of('projections', [[3, 2]], (x) => {
       const [u, , vh] = ours.svd(apart(x!), { fullMatrices: false });
       return ours.cat([u.matmul(vh).flatten(), vh.square().flatten()]);

@@ -22,8 +22,6 @@ export interface GradientCase {
   /** The inputs are spread over this range: away from poles and kinks. [-1, 1] when left out. */
   readonly range?: readonly [low: number, high: number];
   readonly run: (...inputs: Tensor[]) => Tensor;
-  /** Its gradient cannot be differentiated again, and says so. */
-  readonly once?: boolean;
 }
 
 type Unary = (x: Tensor) => Tensor;

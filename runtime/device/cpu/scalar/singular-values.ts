@@ -76,34 +76,6 @@ function decompose(data: ArrayLike<number>, from: number, m: number, n: number):
   return { u, v, values };
 }
 
-/** (x [.., m, n]) → [Σ singular values, U·Vᵀ]. */
-export const nuclearNorm: KernelFactory = ([x], [sums, slope]) => {
-  expectContiguous(x!, sums!, slope!);
-  const { dtype } = x!;
-  const [m, n] = x!.shape.slice(-2) as [number, number];
-  const { rows, count, at } = layoutOf(m, n);
-  const matrices = sizeOf(x!.shape.slice(0, -2));
-  return ([source], [target, gradient]) => {
-    const data = heap.view(dtype);
-    let from = indexOf(source!, dtype);
-    let to = indexOf(gradient!, dtype);
-    const sumsAt = indexOf(target!, dtype);
-    for (let k = 0; k < matrices; k++, from += m * n, to += m * n) {
-      const { u, v, values } = decompose(data, from, m, n);
-      data[sumsAt + k] = values.reduce((a, b) => a + b, 0);
-      for (let i = 0; i < rows; i++) {
-        for (let j = 0; j < count; j++) {
-          let sum = 0;
-          for (let c = 0; c < count; c++) {
-            if (values[c]! > 0) sum += u[c]![i]! * v[c]![j]!;
-          }
-          data[to + at(i, j)] = sum;
-        }
-      }
-    }
-  };
-};
-
 /**
  * Makes column c a unit vector orthogonal to the columns in `before`, from the coordinate vector with the longest
  * remainder.

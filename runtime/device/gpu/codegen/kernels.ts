@@ -54,7 +54,6 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   cumprod,
   cumprodGrad,
   convTranspose2d,
-  nuclearNorm: null,
   integerPairs: null,
   singularVectors: null,
   pseudoinverse: null,
