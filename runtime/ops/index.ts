@@ -383,7 +383,6 @@ export {
   logsumexp,
   nanmean,
   nansum,
-  norm,
   std,
   stdMean,
   type VarianceKeywords,

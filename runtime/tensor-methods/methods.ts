@@ -10,6 +10,7 @@ import { cast } from '../ops/core/cast.ts';
 import { newTensor } from '../ops/core/create.ts';
 import * as inPlace from '../ops/in-place/in-place.ts';
 import * as pointwiseInPlace from '../ops/in-place/pointwise-in-place.ts';
+import { norm } from '../ops/linalg/norm.ts';
 import * as movement from '../ops/movement/movement.ts';
 import * as ranges from '../ops/movement/ranges.ts';
 import { logSoftmax, softmax } from '../ops/normalization/softmax.ts';
@@ -161,7 +162,7 @@ const methods = {
   cumprod: scans.cumprod,
   var: statistics.variance,
   std: statistics.std,
-  norm: statistics.norm,
+  norm,
   logsumexp: statistics.logsumexp,
   any: statistics.any,
   all: statistics.all,

@@ -26,7 +26,7 @@ import { reciprocal } from '../pointwise/powers.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
-import { norm } from '../reduce/statistics.ts';
+import { vectorNorm } from '../reduce/statistics.ts';
 
 export interface EmbeddingOptions {
   /** The index of a row that gets no gradient; counted from the end if negative. */
@@ -78,7 +78,7 @@ function limitNorms(weight: Tensor, indices: Tensor, maxNorm: number, p: number)
     tidy(() => {
       const used = reshape(indices, [indices.numel()]);
       const rows = indexSelect(weight, 0, used);
-      const norms = norm(rows, p, 1, { keepDim: true });
+      const norms = vectorNorm(rows, p, 1, { keepDim: true });
       const scale = where(gt(norms, maxNorm), mul(reciprocal(add(norms, 1e-7)), maxNorm), 1);
       copy_(weight, indexCopy(weight, 0, used, mul(rows, scale)));
     }),

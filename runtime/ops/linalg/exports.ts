@@ -22,6 +22,7 @@ export {
 export { lu } from './lu-factors.ts';
 export { matrixExp } from './matrix-exponential.ts';
 export { matrixPower } from './matrix-power.ts';
+export { norm } from './norm.ts';
 export { qr } from './orthogonal-factors.ts';
 export { type SvdOptions, svd, svdvals } from './singular-values.ts';
 export { eigh, eigvalsh, type SymmetricOptions } from './symmetric-eigen.ts';

@@ -63,7 +63,7 @@ export const luFactorsOp = defineOp({
   },
 });
 
-/** Of x = P·[l; l′]·[u u′]: with M = l⁻¹·dx·u⁻¹, dl = l·tril(M, −1) and du = triu(M)·u. */
+/** Computes the gradient of x = P·[l; l′]·[u u′]: with M = l⁻¹·dx·u⁻¹, dl = l·tril(M, −1) and du = triu(M)·u. */
 function gradientOf(packed: Tensor, rows: Tensor, dy: Tensor): Tensor {
   const k = Math.min(...packed.shape.slice(-2));
   const [both, right, below] = quarters(packed, k);

@@ -17,7 +17,7 @@ import { clampMin } from '../pointwise/combining.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { type Dims, sum } from '../reduce/reduce.ts';
-import { norm } from '../reduce/statistics.ts';
+import { vectorNorm } from '../reduce/statistics.ts';
 
 export interface NormalizeOptions {
   /** 2 by default. */
@@ -35,7 +35,7 @@ export function normalize(x: Tensor, options: NormalizeOptions = {}): Tensor {
   if (anyHalf(x)) return roundedOnce([x], (converted) => normalize(converted, options));
   const { p = 2, dim = 1, eps = 1e-12 } = options;
   return naming('normalize', () =>
-    tidy(() => div(x, clampMin(norm(x, p, dim, { keepDim: true }), eps))),
+    tidy(() => div(x, clampMin(vectorNorm(x, p, dim, { keepDim: true }), eps))),
   );
 }
 
@@ -71,7 +71,7 @@ export function pairwiseDistance(
     const { p = 2, eps = 1e-6, keepDim = false } = options;
     if (anyHalf(a, b))
       return roundedOnce([a, b], (x, y) => pairwiseDistance(x, y, { p, eps, keepDim }));
-    return tidy(() => norm(add(sub(a, b), eps), p, -1, { keepDim }));
+    return tidy(() => vectorNorm(add(sub(a, b), eps), p, -1, { keepDim }));
   });
 }
 
@@ -91,6 +91,6 @@ export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
   return tidy(() => {
     const gaps = sub(unsqueeze(a, -2), unsqueeze(b, -3));
     // The norm of an empty vector is 0.
-    return gaps.shape.at(-1) === 0 ? sum(gaps, -1) : norm(gaps, p, -1);
+    return gaps.shape.at(-1) === 0 ? sum(gaps, -1) : vectorNorm(gaps, p, -1);
   });
 }

@@ -20,7 +20,6 @@ import { pow, sqrt } from '../pointwise/powers.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { amax, amin } from './extremes.ts';
-import { nuclearNorm } from './nuclear-norm.ts';
 import {
   type DimOptions,
   type Dims,
@@ -115,20 +114,19 @@ export function stdMean(
 
 /**
  * (Σ |x|^p)^(1/p); p may be Infinity (the maximum), −Infinity (the minimum) and 0 (the number of nonzero
- * elements). 'fro' is 2; 'nuc' is the sum of the singular values of matrices, over the two `dims`.
+ * elements). 'fro' is 2.
  */
-export function norm(
+export function vectorNorm(
   x: Tensor,
-  p: number | 'fro' | 'nuc' = 2,
+  p: number | 'fro' = 2,
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
   return naming('norm', () => {
     expectTensors('norm', x);
     if (typeof options === 'boolean' || hasKeywords(dims, options))
-      return norm(x, p, ...positional('norm', dims, options));
-    if (anyHalf(x)) return roundedOnce([x], (converted) => norm(converted, p, dims, options));
-    if (p === 'nuc') return nuclearNorm(x, dims, options);
+      return vectorNorm(x, p, ...positional('norm', dims, options));
+    if (anyHalf(x)) return roundedOnce([x], (converted) => vectorNorm(converted, p, dims, options));
     if (p !== 'fro') expectNumber('norm', 'p', p);
     return tidy(() => {
       const floats = cast(x, floating(x.dtype));
@@ -157,7 +155,7 @@ export function dist(x: Tensor, other: Tensor, p = 2): Tensor {
     expectTensors('dist', x, other);
     expectNumber('dist', 'p', p);
     if (anyHalf(x, other)) return roundedOnce([x, other], (a, b) => dist(a, b, p));
-    return tidy(() => norm(sub(x, other), p));
+    return tidy(() => vectorNorm(sub(x, other), p));
   });
 }
 

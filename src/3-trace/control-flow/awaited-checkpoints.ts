@@ -16,7 +16,7 @@ import { RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
-import { partsOf } from './locations/contained-variables.ts';
+import { containedIn } from './locations/contained-variables.ts';
 import { reachedFrom } from './locations/reachable.ts';
 import type { PathEnd } from './plans/path.ts';
 
@@ -60,7 +60,7 @@ function reachedBy(t: Tracer, { roots, reads }: AwaitedWork): readonly Variable[
   for (const [object, keys] of reads) {
     for (const each of t.effects.partsChanged(object, keys)) if (each) reached.add(each);
   }
-  for (const each of reached) for (const part of partsOf(each)) if (part) reached.add(part);
+  for (const each of reached) for (const part of containedIn(each)) if (part) reached.add(part);
   return [...reached];
 }
 
