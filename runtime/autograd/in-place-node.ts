@@ -28,7 +28,7 @@ export function recordInPlace(
   { before: copyTarget, write: run }: WriteInPlace,
 ): Tensor {
   const target = inputs[0]!;
-  const alone = handlesOn(target, op) === 1;
+  const alone = isAlone(target, op);
   const family = alone ? null : target.family;
   refuse(op, target, alone);
   const base = family?.base ?? target;
@@ -100,6 +100,13 @@ function handlesOn(target: Tensor, op: OpRecord): number {
   return target.traced?.sharing() ?? target.holderFor(userName(op)).handles;
 }
 
+/** Whether no other tensor follows a write to the target: no base and no other view of it is live. */
+function isAlone(target: Tensor, op: OpRecord): boolean {
+  if (handlesOn(target, op) === 1) return true;
+  const { family } = target;
+  return family !== null && family.base.disposed && family.lease.live === 1;
+}
+
 function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
   const name = userName(op);
   const base = alone ? target : (target.family?.base ?? target);
@@ -113,11 +120,11 @@ function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
       remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
     });
   }
-  if (alone || isWholeFamily(target, op)) return;
+  if (alone || isReached(target)) return;
   throw new AutogradError({
     what: `${name}: a write in place to memory that several tensors show`,
-    given: `a ${formatSpec(target)} tensor whose memory also has detached handles, views made in noGrad, or views of a disposed tensor`,
-    expected: 'a tensor and views of it, all made where gradients are recorded',
+    given: `a ${formatSpec(target)} tensor whose memory others show, too: a view made in noGrad, or one of several views of a disposed tensor`,
+    expected: 'a tensor, or a view of it made where gradients are recorded',
     remedy: 'write to a clone(), dispose the other handles first, or use the out-of-place form',
   });
 }
@@ -132,9 +139,9 @@ export function writeToLeaf(name: string, target: Tensor, isLeaf: boolean): Auto
   });
 }
 
-/** Whether all handles to the memory are known and gradients can flow through the write to the base. */
-function isWholeFamily(target: Tensor, op: OpRecord): boolean {
-  const { family } = target;
-  if (!family || family.lease.live !== handlesOn(target, op) || family.base.disposed) return false;
-  return family.base === target || isWritable(target, family.base);
+/** Whether the write reaches the base of the target, whose views follow it. Detached handles see the values alone. */
+function isReached(target: Tensor): boolean {
+  const base = target.family?.base ?? target;
+  if (base.disposed || base.hasHiddenBase) return false;
+  return base === target || isWritable(target, base);
 }

@@ -66,9 +66,13 @@ class Family implements ViewFamily {
 
 /** Makes two tensors views of each other: each sees recorded writes through the other. */
 export function joinViews(x: Tensor, view: Tensor): void {
-  if (!gradEnabled()) return;
+  if (!gradEnabled()) {
+    view.hasHiddenBase = true;
+    return;
+  }
   let { family } = x;
   if (family === null || family.base.disposed) {
+    if (family !== null && family.lease.live > 1) x.hasHiddenBase = true;
     family = new Family(x);
     x.joinFamily(family);
   }
@@ -91,6 +95,7 @@ export function overlappingDim(
   shape: readonly number[],
   strides: readonly number[],
 ): number | undefined {
+  if (shape.includes(0)) return undefined;
   const order = shape.map((_, d) => d).filter((d) => shape[d]! > 1);
   // Windows one element apart have two dimensions of equal stride; the later one, within a window, comes first.
   order.sort((a, b) => strides[a]! - strides[b]! || b - a);

@@ -189,7 +189,9 @@ export class ProgramBuilder implements Interceptor {
     if (kernel.kind === 'view') this.memory.noteView(made[0]!, ids[0]!);
     if (op === aliasOp && attrs.leaf === 'own') this.#ownLeaves.add(made[0]!);
     this.#append(op, ids, made, attrs);
-    if (kernel.kind === 'view' && !this.#isTrial) joinViews(inputs[0]!, outputs[0]!);
+    // `detach()` takes no view.
+    const isView = kernel.kind === 'view' && (op !== aliasOp || gradEnabled());
+    if (isView && !this.#isTrial) joinViews(inputs[0]!, outputs[0]!);
     return outputs;
   }
 

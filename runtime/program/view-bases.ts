@@ -11,6 +11,7 @@ type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs' | 'recordsGrad'>
 export class ViewBases {
   readonly #bases = new Map<ValueId, ValueId>();
   readonly #tensors = new Map<ValueId, ValueId>();
+  readonly #unrecorded = new Set<ValueId>();
 
   /** `ops` must be in order. */
   constructor(ops: readonly Op[]) {
@@ -20,13 +21,21 @@ export class ViewBases {
       if (isSameTensor({ op, attrs })) {
         this.#tensors.set(to, this.tensorOf(from));
         this.#bases.set(to, this.baseOf(from));
-      } else if (recordsGrad && op !== aliasOp) this.#bases.set(to, this.baseOf(from));
+        if (this.#unrecorded.has(from)) this.#unrecorded.add(to);
+      } else if (op === aliasOp) continue;
+      else if (recordsGrad) this.#bases.set(to, this.baseOf(from));
+      else this.#unrecorded.add(to);
     }
   }
 
   /** Returns the base of a view; for any other value, the value itself. */
   baseOf(id: ValueId): ValueId {
     return this.#bases.get(id) ?? id;
+  }
+
+  /** Whether the value is a view taken in `noGrad`. */
+  isUnrecorded(id: ValueId): boolean {
+    return this.#unrecorded.has(id);
   }
 
   /** Returns the first value that represented the same tensor. */

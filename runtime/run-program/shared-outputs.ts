@@ -1,4 +1,5 @@
 import { joinViews } from '../autograd/view-family.ts';
+import type { Holder } from '../device/holder.ts';
 import { isContiguousMeta } from '../device/tensor-meta.ts';
 import type { Plan } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
@@ -8,12 +9,13 @@ import type { Tensor } from '../tensor/tensor.ts';
 
 /**
  * The tensor that an output is a view of, as in eager execution: an input or another output. `found`: it depends on a
- * branch or loop, so it is identified by its memory after the run. Null: no base, although other handles, such as those
- * from `detach()`, may share the memory.
+ * branch or loop, so it is identified by its memory after the run. `hidden`: the caller doesn't get it, or the view was
+ * taken in `noGrad`. Null: no base, although other handles, such as those from `detach()`, may share the memory.
  */
 export type OutputBase =
   | { readonly of: 'inputs' | 'outputs'; readonly index: number }
   | { readonly of: 'found' }
+  | { readonly of: 'hidden' }
   | null;
 
 /** Makes outputs views of their bases, so that a recorded write to one affects the other. */
@@ -27,15 +29,27 @@ export function joinShared(
     const output = outputs[i]!;
     const { holder } = output;
     if (!base || !holder || holder.handles === 1) continue;
-    const known =
-      base.of === 'found'
-        ? (inputs.find((each) => each.holder === holder) ??
-          outputs.find(
-            (each, k) => bases[k]?.of === 'found' && each.holder === holder && isWhole(each),
-          ))
-        : (base.of === 'inputs' ? inputs : outputs)[base.index]!;
-    if (known && known !== output && known.holder === holder) joinViews(known, output);
+    const known = baseAmong(inputs, outputs, bases, base, holder);
+    if (known === output) continue;
+    if (known?.holder === holder) joinViews(known, output);
+    else output.hasHiddenBase = true;
   }
+}
+
+function baseAmong(
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+  bases: readonly OutputBase[],
+  base: NonNullable<OutputBase>,
+  holder: Holder,
+): Tensor | undefined {
+  if (base.of === 'inputs') return inputs[base.index];
+  if (base.of === 'outputs') return outputs[base.index];
+  if (base.of === 'hidden') return undefined;
+  return (
+    inputs.find((each) => each.holder === holder) ??
+    outputs.find((each, k) => bases[k]?.of === 'found' && each.holder === holder && isWhole(each))
+  );
 }
 
 /** Whether the tensor covers all of its memory, in order. */
@@ -56,6 +70,7 @@ export function outputBases(
   );
   const tensors = outputs.map((id) => bases.tensorOf(id));
   return outputs.map((id, i): OutputBase => {
+    if (bases.isUnrecorded(id)) return { of: 'hidden' };
     const base = bases.baseOf(id);
     if (decided.has(base)) return { of: 'found' };
     const input = inputs.indexOf(base);
@@ -66,7 +81,8 @@ export function outputBases(
       itself >= 0
         ? itself
         : outputs.findIndex((other) => bases.baseOf(other) === base && isWholeOf(other, base));
-    return output < 0 || output === i ? null : { of: 'outputs', index: output };
+    if (output < 0) return base === tensors[i] ? null : { of: 'hidden' };
+    return output === i ? null : { of: 'outputs', index: output };
   });
 
   function isWholeOf(view: ValueId, base: ValueId): boolean {

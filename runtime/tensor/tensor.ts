@@ -108,6 +108,8 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
   hooks: HookEntry[] | null = null;
   /** Set by `retainGrad()`: backward also fills `.grad` of this result. */
   retainsGrad = false;
+  /** Set for a view whose base recorded writes don't reach: made in `noGrad`, or of a disposed tensor. */
+  hasHiddenBase = false;
   // Private fields, so that they can change in a handle that the user has frozen.
   #list: HandleList | null = null;
   #place = 0;

@@ -257,10 +257,11 @@ function isBase(tensor: Tensor): boolean {
   return family !== null && family.base === tensor && family.lease.live > 1;
 }
 
-function basesLast(tensors: Iterable<Tensor>): readonly Tensor[] {
-  const all = [...tensors];
-  const bases = all.filter(isBase);
-  return bases.length === 0 ? all : [...all.filter((each) => !isBase(each)), ...bases];
+function basesLast(tensors: Iterable<Tensor>): Iterable<Tensor> {
+  for (const each of tensors) {
+    if (isBase(each)) return [...tensors].sort((a, b) => Number(isBase(a)) - Number(isBase(b)));
+  }
+  return tensors;
 }
 
 /** Returns everything that an object references, without running a getter. */

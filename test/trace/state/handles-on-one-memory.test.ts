@@ -102,5 +102,5 @@ it('are views of what they are eagerly, and detached where they are', { timeout:
       }
     }
   });
-  expect(counts.refused).toBeLessThan(counts.same / 10);
+  expect(counts.refused).toBeLessThan(counts.same / 8);
 });
