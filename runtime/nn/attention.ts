@@ -76,10 +76,10 @@ export class MultiheadAttention extends Module {
   kProjWeight: Parameter | null;
   vProjWeight: Parameter | null;
   inProjBias: Parameter | null;
-  outProj: Linear;
   /** [1, 1, features] */
   biasK: Parameter | null;
   biasV: Parameter | null;
+  outProj: Linear;
 
   constructor(embedDim: number, numHeads: number, options: MultiheadAttentionOptions = {}) {
     super();
@@ -107,12 +107,12 @@ export class MultiheadAttention extends Module {
     this.kProjWeight = same ? null : weight(embedDim, kdim);
     this.vProjWeight = same ? null : weight(embedDim, vdim);
     this.inProjBias = bias ? parameter(zeros([3 * embedDim])) : null;
-    this.outProj = new Linear(embedDim, embedDim, { bias });
-    const { bias: outBias } = this.outProj;
-    if (outBias) tidy(() => void fill_(outBias.detach(), 0));
     const extra = () => parameter(xavierNormal_(zeros([1, 1, embedDim])));
     this.biasK = options.addBiasKv ? extra() : null;
     this.biasV = options.addBiasKv ? extra() : null;
+    this.outProj = new Linear(embedDim, embedDim, { bias });
+    const { bias: outBias } = this.outProj;
+    if (outBias) tidy(() => void fill_(outBias.detach(), 0));
   }
 
   override forward(

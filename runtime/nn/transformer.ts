@@ -67,9 +67,10 @@ abstract class TransformerLayer extends Module {
   readonly normFirst: boolean;
   readonly activation: (x: Tensor) => Tensor;
   selfAttn: MultiheadAttention;
-  linear1: Linear;
-  dropout: Dropout;
-  linear2: Linear;
+  // Defined by the constructor: a decoder's second attention comes before them, as in PyTorch's order of parameters.
+  declare linear1: Linear;
+  declare dropout: Dropout;
+  declare linear2: Linear;
 
   constructor(dModel: number, heads: number, options: TransformerLayerOptions) {
     super();
@@ -79,11 +80,16 @@ abstract class TransformerLayer extends Module {
     this.normFirst = options.normFirst ?? false;
     this.activation =
       typeof activation === 'function' ? activation : activation === 'gelu' ? exactGelu : relu;
-    this.selfAttn = new MultiheadAttention(dModel, heads, { dropout, batchFirst, bias });
+    const attention = () => new MultiheadAttention(dModel, heads, { dropout, batchFirst, bias });
+    this.selfAttn = attention();
+    this.addAttention(attention);
     this.linear1 = new Linear(dModel, dimFeedforward, { bias });
     this.dropout = new Dropout(dropout);
     this.linear2 = new Linear(dimFeedforward, dModel, { bias });
   }
+
+  /** Adds the attention of a subclass. */
+  protected addAttention(_make: () => MultiheadAttention): void {}
 
   protected attendSelf(x: Tensor, masks: SelfMasks): Tensor {
     const { mask = null, keyPaddingMask = null } = masks;
@@ -136,7 +142,7 @@ export class TransformerEncoderLayer extends TransformerLayer {
 
 /** Self-attention, attention to the encoder's output and two linear layers, each with a residual connection. */
 export class TransformerDecoderLayer extends TransformerLayer {
-  multiheadAttn: MultiheadAttention;
+  declare multiheadAttn: MultiheadAttention;
   norm1: LayerNorm;
   norm2: LayerNorm;
   norm3: LayerNorm;
@@ -146,14 +152,17 @@ export class TransformerDecoderLayer extends TransformerLayer {
 
   constructor(dModel: number, heads: number, options: TransformerLayerOptions = {}) {
     super(dModel, heads, options);
-    const { dropout = 0.1, batchFirst = false, layerNormEps: eps = 1e-5, bias = true } = options;
-    this.multiheadAttn = new MultiheadAttention(dModel, heads, { dropout, batchFirst, bias });
+    const { dropout = 0.1, layerNormEps: eps = 1e-5, bias = true } = options;
     this.norm1 = new LayerNorm(dModel, { eps, bias });
     this.norm2 = new LayerNorm(dModel, { eps, bias });
     this.norm3 = new LayerNorm(dModel, { eps, bias });
     this.dropout1 = new Dropout(dropout);
     this.dropout2 = new Dropout(dropout);
     this.dropout3 = new Dropout(dropout);
+  }
+
+  protected override addAttention(make: () => MultiheadAttention): void {
+    this.multiheadAttn = make();
   }
 
   override forward(target: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {

@@ -72,8 +72,8 @@ export function weightNorm<M extends Module>(
   const length = (v: Tensor) =>
     norm(v, 2, dim === null ? undefined : others, { keepDim: dim !== null });
   const [g, v] = [`${name}G`, `${name}V`];
-  properties[v] = weight;
   properties[g] = parameter(noGrad(() => length(weight)));
+  properties[v] = weight;
   computed(module, name, weight, () =>
     tidy(() => mul(properties[v]!, div(properties[g]!, length(properties[v]!)))),
   );
