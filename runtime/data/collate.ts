@@ -56,7 +56,7 @@ function ofRows<L>(rows: readonly TypedArray[], { ofValues }: Leaves<L>): L {
   return ofValues(values, [rows.length, length]);
 }
 
-function allOf<T>(samples: readonly unknown[], is: (own: unknown) => own is T): T[] {
+function allOf<T>(samples: readonly unknown[], is: (sample: unknown) => sample is T): T[] {
   const strange = samples.find((each) => !is(each));
   if (strange !== undefined || samples.includes(undefined)) throw unfit(strange);
   return samples as T[];

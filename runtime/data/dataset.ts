@@ -173,11 +173,11 @@ export function randomSplit<Sample, Batch = never, const L extends readonly numb
     { dataset: withLength, lengths: arrayOf(anyNumber) },
   );
   const { length } = dataset;
-  const total = lengths.reduce((sum, own) => sum + own, 0);
+  const total = lengths.reduce((sum, each) => sum + each, 0);
   const parts = Math.abs(total - 1) < 1e-9 && length !== 1;
   const counts = parts ? lengths.map((part) => Math.floor(part * length)) : [...lengths];
   if (parts) {
-    const rest = length - counts.reduce((sum, own) => sum + own, 0);
+    const rest = length - counts.reduce((sum, each) => sum + each, 0);
     for (let i = 0; i < rest; i++) counts[i % counts.length]!++;
   } else if (total !== length || !lengths.every((each) => Number.isInteger(each) && each >= 0)) {
     throw new ArgumentError({

@@ -46,7 +46,7 @@ export function toHost(value: unknown): unknown {
 }
 
 /** Returns an array or object with every entry mapped; any other value unchanged. */
-export function mapped(value: unknown, change: (own: unknown) => unknown): unknown {
+export function mapped(value: unknown, change: (part: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(change);
   if (!isPlainObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, change(own)]));

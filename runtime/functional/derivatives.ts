@@ -275,7 +275,7 @@ export function hvp<const I extends TensorOrTensors>(
       const ones = [add(zerosLike(value), 1)];
       const first = pulledBack([value], ones, leaves, { createGraph: true, retainGraph: true });
       const along = first.map((each, i) => sum(mul(each, vectors[i]!)));
-      const total = along.slice(1).reduce((all, own) => add(all, own), along[0]!);
+      const total = along.slice(1).reduce((all, each) => add(all, each), along[0]!);
       const found = pulledBack([total], [add(zerosLike(total), 1)], leaves, {
         createGraph,
         retainGraph: createGraph,

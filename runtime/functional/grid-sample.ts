@@ -137,12 +137,12 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
     });
     const pixel = (places: readonly Tensor[]) => {
       const clamped = places.map((place, axis) => clamp(place, { min: 0, max: sizes[axis]! - 1 }));
-      const at = clamped.reduce((above, own, axis) => add(mul(above, sizes[axis]!), own));
+      const at = clamped.reduce((above, each, axis) => add(mul(above, sizes[axis]!), each));
       const index = cast(reshape(at.detach(), [n, 1, count]), 'int32');
       const found = gather(flat, 2, expand(index, [n, c, count]));
       const isInside = places
         .map((place, axis) => cast(eq(clamped[axis]!, place), x.dtype))
-        .reduce((all, own) => mul(all, own));
+        .reduce((all, each) => mul(all, each));
       return where(unsqueeze(isInside, 1), reshape(found, [n, c, ...out]), 0);
     };
     if (mode === 'nearest') return pixel(positions.map((position) => round(position)));

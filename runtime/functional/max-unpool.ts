@@ -68,7 +68,7 @@ function maxUnpool<Size extends Sizes>(name: string, dims: 1 | 2 | 3) {
     const entries = size.reduce((a, b) => a * b, 1);
     return calledAs(name, () => {
       const zeros = fullLike(x, 0, { shape: [planes, entries] });
-      const flat = (own: Tensor) => reshape(own, [planes, pooled.reduce((a, b) => a * b, 1)]);
+      const flat = (tensor: Tensor) => reshape(tensor, [planes, pooled.reduce((a, b) => a * b, 1)]);
       return reshape(scatter(zeros, 1, flat(indices), flat(x)), [...lead, ...size]);
     });
   };

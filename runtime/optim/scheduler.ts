@@ -222,7 +222,7 @@ export class ChainedScheduler extends LRScheduler {
   override rate(base: number, epoch: number, group: number): number {
     if (base === 0) return 0;
     return this.schedulers.reduce(
-      (rate, own) => rate * (own.rate(base, epoch, group) / base),
+      (rate, schedule) => rate * (schedule.rate(base, epoch, group) / base),
       base,
     );
   }

@@ -91,7 +91,7 @@ function encodeEffect(effect: SavedEffect): unknown {
 }
 
 function readSame(field: Field, outputs: number): SameOutput {
-  const numberIn = (own: Field) => own.int(0, outputs - 1);
+  const numberIn = (field: Field) => field.int(0, outputs - 1);
   return {
     output: numberIn(field.get('output')),
     others: field.list('others', (other) => ({

@@ -127,7 +127,8 @@ const entities: Readonly<Record<string, string>> = {
   '"': '&quot;',
 };
 
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (own) => entities[own]!);
+const escaped = (text: string): string =>
+  text.replace(/[&<>"]/g, (character) => entities[character]!);
 
 /** Colors for light and dark pages. */
 const colors = [

@@ -137,8 +137,8 @@ function withSuffixes(text: string, suffixes: readonly string[]): string {
 }
 
 function formatted(tensor: Tensor, shown: ShownValues | null): string {
-  const text = (own: ShownValues) =>
-    own.data.length === 0 ? '[]' : new TensorText(own, tensor.dtype).write();
+  const text = (values: ShownValues) =>
+    values.data.length === 0 ? '[]' : new TensorText(values, tensor.dtype).write();
   const values = shown ? text(shown) : '...';
   return withSuffixes(prefix + values, suffixesOf(tensor, shown !== null));
 }

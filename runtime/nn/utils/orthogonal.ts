@@ -44,7 +44,7 @@ const orthogonalKinds: OptionKinds<OrthogonalOptions> = {
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
 
 /** Runs `body` for the matrix if it is tall, else for its transpose. */
-function tall(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
+function tall(x: Tensor, body: (matrix: Tensor) => Tensor): Tensor {
   return x.shape.at(-2)! < x.shape.at(-1)! ? mT(body(mT(x))) : body(x);
 }
 

@@ -39,7 +39,7 @@ class ParametrizationList extends Module {
   }
 
   override forward(): Tensor {
-    return this.items.reduce<Tensor>((value, own) => own.forward(value), this.original);
+    return this.items.reduce<Tensor>((value, each) => each.forward(value), this.original);
   }
 }
 

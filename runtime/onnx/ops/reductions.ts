@@ -90,7 +90,7 @@ function extreme(name: 'amax' | 'amin', beyond: number): Reduce {
 const product: Reduce = (x, dims, keepDim) =>
   [...dims]
     .sort((a, b) => b - a)
-    .reduce((own, dim) => own.prod(dim, keepDim), x)
+    .reduce((result, dim) => result.prod(dim, keepDim), x)
     .to(x.dtype);
 
 export const reductionOperators: Readonly<Record<string, Operator>> = {

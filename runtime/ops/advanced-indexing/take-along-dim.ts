@@ -22,7 +22,8 @@ export function takeAlongDim(x: Tensor, chosen: Tensor, dim?: number): Tensor {
       if (dim === undefined) return takeAlongDim(reshape(x, [-1]), reshape(chosen, [-1]), 0);
       const at = normalizeDim(dim, x.rank, 'takeAlongDim');
       const common = x.shape.map((size, d) => Math.max(size, chosen.shape[d] ?? 1));
-      const shapeFor = (own: Tensor) => common.map((size, d) => (d === at ? own.shape[d]! : size));
+      const shapeFor = (tensor: Tensor) =>
+        common.map((size, d) => (d === at ? tensor.shape[d]! : size));
       const places = fromStart(chosen, x.shape[at] ?? 1);
       return gather(expand(x, shapeFor(x)), at, expand(places, shapeFor(chosen)));
     });

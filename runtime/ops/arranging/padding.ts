@@ -95,7 +95,7 @@ export function pad(
       mode === 'circular' ? list.map((count) => Math.max(0, count)) : list;
     const [first, last] = [added(before), added(after)];
     const padded = x.shape.reduce(
-      (own, _, dim) => bordered(own, dim, [first[dim]!, last[dim]!], borders[mode]),
+      (result, _, dim) => bordered(result, dim, [first[dim]!, last[dim]!], borders[mode]),
       mode === 'circular' ? cropped(x, amounts, before, after) : x,
     );
     // Without added entries nothing is concatenated, and the result is a view.
@@ -126,9 +126,9 @@ function cropped(
   if (x.shape.some((size, d) => size + Math.min(0, before[d]!) + Math.min(0, after[d]!) < 0)) {
     refuse(x, amounts, 'to cut off at most what is there');
   }
-  return x.shape.reduce((own, size, dim) => {
+  return x.shape.reduce((result, size, dim) => {
     const [start, end] = [Math.min(0, before[dim]!), Math.min(0, after[dim]!)];
-    return start === 0 && end === 0 ? own : narrow(own, dim, -start, size + start + end);
+    return start === 0 && end === 0 ? result : narrow(result, dim, -start, size + start + end);
   }, x);
 }
 

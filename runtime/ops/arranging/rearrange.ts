@@ -86,7 +86,7 @@ export function roll(
       });
     }
     if (x.rank === 0 || along.length === 0) return clone(x);
-    return along.reduce((own, dim, i) => bind1(rollOp, [own], { dim, shift: by[i]! }), x);
+    return along.reduce((result, dim, i) => bind1(rollOp, [result], { dim, shift: by[i]! }), x);
   });
 }
 

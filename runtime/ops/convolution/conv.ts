@@ -197,7 +197,7 @@ export function expectSizes(name: string, { stride, dilation, padding, groups }:
 }
 
 /** Treats [c, h, w] as a batch of one and removes the batch dimension from the result. */
-export function batched(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
+export function batched(x: Tensor, body: (batch: Tensor) => Tensor): Tensor {
   if (x.rank !== 3) return body(x);
   return select(body(unsqueeze(x, 0)), 0, 0);
 }

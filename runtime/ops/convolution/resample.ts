@@ -211,7 +211,7 @@ function expectSizes(name: string, x: Tensor, sizes: readonly number[], count: n
   });
 }
 
-function inFloat(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
+function inFloat(x: Tensor, body: (converted: Tensor) => Tensor): Tensor {
   return tidy(() =>
     casting([x], floating(x.dtype), ([own]) => roundedOnce([own!], (wide) => body(wide))),
   );

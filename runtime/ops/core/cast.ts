@@ -81,7 +81,7 @@ function allOf(dtype: DType, tensors: readonly Tensor[]): boolean {
 }
 
 /** Runs `body` on booleans as int32; nonzero elements of its result are true. */
-export function counting(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
+export function counting(x: Tensor, body: (converted: Tensor) => Tensor): Tensor {
   if (x.dtype !== 'bool') return body(x);
   return tidy(() => cast(body(cast(x, 'int32')), 'bool'));
 }
@@ -93,7 +93,7 @@ export interface DTypeOption {
 }
 
 /** Runs `body` on the tensor in the dtype, and returns the result in it. */
-export const inDType = (x: Tensor, dtype: DType, body: (own: Tensor) => Tensor): Tensor =>
+export const inDType = (x: Tensor, dtype: DType, body: (converted: Tensor) => Tensor): Tensor =>
   tidy(() => cast(body(cast(x, dtype)), dtype));
 
 /** Runs `body` in the options' dtype, by default the tensor's own. Throws ArgumentError for other options. */
@@ -101,7 +101,7 @@ export function withDType(
   op: string,
   x: Tensor,
   options: DTypeOption,
-  body: (own: Tensor) => Tensor,
+  body: (converted: Tensor) => Tensor,
 ): Tensor {
   expectNames(op, options, ['dtype']);
   return options.dtype ? inDType(x, options.dtype, body) : body(x);

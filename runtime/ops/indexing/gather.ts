@@ -140,7 +140,7 @@ export function partOf(op: string, source: Tensor, index: Tensor): Tensor {
     throw mismatch(op, [source, index], 'a source at least as large as the index');
   }
   return index.shape.reduce(
-    (own, size, d) => (own.shape[d] === size ? own : narrow(own, d, 0, size)),
+    (result, size, d) => (result.shape[d] === size ? result : narrow(result, d, 0, size)),
     source,
   );
 }

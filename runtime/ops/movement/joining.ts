@@ -109,7 +109,7 @@ export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
   );
 }
 
-const withRank = (x: Tensor, shape: (own: Shape) => Shape): Tensor => reshape(x, shape(x.shape));
+const withRank = (x: Tensor, shape: (from: Shape) => Shape): Tensor => reshape(x, shape(x.shape));
 
 /** Concatenates horizontally: along dimension 1, or 0 for vectors. */
 export function hstack(tensors: readonly Tensor[]): Tensor {

@@ -184,7 +184,8 @@ function byRunning(
   { weight = null, bias = null }: Affine,
   eps: number,
 ): Tensor {
-  const perChannel = (own: Tensor) => reshape(own, [own.numel(), ...x.shape.slice(2).map(() => 1)]);
+  const perChannel = (values: Tensor) =>
+    reshape(values, [values.numel(), ...x.shape.slice(2).map(() => 1)]);
   const scale = rsqrt(add(variance, eps));
   const slope = weight ? mul(scale, weight) : scale;
   const centered = x.rank === 1 ? sub(x, center) : sub(x, perChannel(center));

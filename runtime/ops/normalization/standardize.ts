@@ -111,7 +111,7 @@ export function expectNormDTypes(
 export function normalized(
   x: Tensor,
   dtype: Tensor['dtype'],
-  body: (own: Tensor) => Tensor,
+  body: (converted: Tensor) => Tensor,
 ): Tensor {
   return tidy(() => casting([x], dtype, ([own]) => body(own!)));
 }

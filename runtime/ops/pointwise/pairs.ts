@@ -242,7 +242,7 @@ export function floatPower(base: Operand, exponent: Operand): Tensor {
   return naming('floatPower', () => {
     expectOperand('floatPower', base);
     expectOperand('floatPower', exponent);
-    const real = (own: Operand) => (isNumber(own) ? own : cast(own, 'float64'));
+    const real = (operand: Operand) => (isNumber(operand) ? operand : cast(operand, 'float64'));
     return tidy(() => {
       const result = pow(real(base), real(exponent));
       return result === base ? add(result, 0) : result;

@@ -26,7 +26,7 @@ const x = E.input(0);
 const c = E.const;
 
 function polynomial(z: Expr, [first, ...rest]: readonly number[]): Expr {
-  return rest.reduce((sum, own) => E.add(E.mul(sum, z), c(own)), c(first!));
+  return rest.reduce((sum, coefficient) => E.add(E.mul(sum, z), c(coefficient)), c(first!));
 }
 
 /**

@@ -208,7 +208,10 @@ export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
     const [first, ...rest] = terms as [Term, ...Term[]];
     const neededAfter = (i: number) =>
       new Set([...result, ...rest.slice(i).flatMap((term) => term.labels)]);
-    const joined = rest.reduce((own, term, i) => contracted(own, term, neededAfter(i + 1)), first);
+    const joined = rest.reduce(
+      (result, term, i) => contracted(result, term, neededAfter(i + 1)),
+      first,
+    );
     const total = summed(joined, new Set(result));
     // Labels of size 1 that broadcasting removed from one term are in the other.
     return permute(

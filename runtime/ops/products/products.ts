@@ -109,7 +109,7 @@ export function tensordot(
             dims[0].map((dim) => normalizeDim(dim, a.rank, 'tensordot')),
             dims[1].map((dim) => normalizeDim(dim, b.rank, 'tensordot')),
           ];
-    const sizes = (x: Tensor, own: readonly number[]) => own.map((dim) => x.shape[dim]);
+    const sizes = (x: Tensor, dims: readonly number[]) => dims.map((dim) => x.shape[dim]);
     const [sizesA, sizesB] = [sizes(a, ofA), sizes(b, ofB)];
     const agree = (size: number | undefined, other: number | undefined) =>
       size !== undefined && other !== undefined && (size === other || size === 1 || other === 1);
@@ -123,7 +123,7 @@ export function tensordot(
     }
     const freeA = range(0, a.rank).filter((dim) => !ofA.includes(dim));
     const freeB = range(0, b.rank).filter((dim) => !ofB.includes(dim));
-    const length = (x: Tensor, own: readonly number[]) => sizeOf(own.map((dim) => x.shape[dim]!));
+    const length = (x: Tensor, dims: readonly number[]) => sizeOf(dims.map((dim) => x.shape[dim]!));
     // Sums over dimensions in which the other operand has one entry, which broadcasts.
     const summed = (x: Tensor, own: readonly number[], other: readonly (number | undefined)[]) => {
       const dims = own.filter((dim, i) => other[i] === 1 && x.shape[dim] !== 1);

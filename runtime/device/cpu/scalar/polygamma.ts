@@ -67,7 +67,7 @@ export const polygamma: KernelFactory = ([x], [out], { order }) => {
     const beside = at - Math.round(at);
     if (beside === 0) return factor * Number.POSITIVE_INFINITY;
     const cotangent = 1 / math.tan(Math.PI * beside);
-    const slope = polynomial.reduceRight((sum, own) => sum * cotangent + own, 0);
+    const slope = polynomial.reduceRight((sum, coefficient) => sum * cotangent + coefficient, 0);
     const mirrored = (n % 2 === 0 ? 1 : -1) * factor * hurwitzZeta(n + 1, 1 - at);
     return mirrored - math.pow(Math.PI, n + 1) * slope;
   };
