@@ -189,8 +189,8 @@ function differentiated(
   const last = regions.at(-1)!;
   const variants = known.get(last) ?? new Map<string, Differentiated>();
   // The user's own rules of custom functions, which no program repeats, may have led to further operands.
-  const isEnough = (own: Differentiated) =>
-    own.regions.at(-1) === last && needs.every((each, i) => !each || own.needs[i]);
+  const isEnough = (variant: Differentiated) =>
+    variant.regions.at(-1) === last && needs.every((each, i) => !each || variant.needs[i]);
   const kept = keepsRegions ? [...variants.values()].find(isEnough) : undefined;
   const earlier = kept ?? variants.get(key);
   if (earlier) return earlier;

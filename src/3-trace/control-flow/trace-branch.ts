@@ -56,10 +56,10 @@ export function traceBranch(
 ): TracedBranch {
   // A path that is traced to the end of the function pops the frames above.
   const depth = t.frames.indexOf(frame);
-  const frames = t.frames.slice(depth).map((own) => ({
-    own,
-    registers: [...own.registers],
-    pc: own.pc,
+  const frames = t.frames.slice(depth).map((each) => ({
+    popped: each,
+    registers: [...each.registers],
+    pc: each.pc,
   }));
   const { pc } = frame;
   try {
@@ -75,10 +75,10 @@ export function traceBranch(
     );
   } finally {
     t.frames.length = depth;
-    for (const { own, registers, pc } of frames) {
-      own.registers.splice(0, own.registers.length, ...registers);
-      own.pc = pc;
-      t.frames.push(own);
+    for (const { popped, registers, pc } of frames) {
+      popped.registers.splice(0, popped.registers.length, ...registers);
+      popped.pc = pc;
+      t.frames.push(popped);
     }
   }
 }

@@ -68,7 +68,8 @@ function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): boolean {
     return false;
   }
   // A primitive equals an object only loosely, after a conversion that user code may define.
-  if (!strict) return withPrimitive(t, other, 'default', (own) => looselyEqual(t, own, constant));
+  if (!strict)
+    return withPrimitive(t, other, 'default', (primitive) => looselyEqual(t, primitive, constant));
   typeOf(t, other);
   return false;
 }

@@ -51,7 +51,7 @@ export function namedResults(nodes: readonly OnnxNode[], results: readonly strin
 }
 
 function renamed(node: OnnxNode, names: ReadonlyMap<string, string>): OnnxNode {
-  const name = (own: string) => names.get(own) ?? own;
+  const name = (given: string) => names.get(given) ?? given;
   return {
     ...node,
     input: node.input.map(name),

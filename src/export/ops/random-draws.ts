@@ -86,7 +86,7 @@ class Draws<V extends TargetValue> {
   #inLane(lanes: readonly V[], lane: V): V {
     const isLane = (i: number) =>
       this.#to.compare('EQ', lane, this.#to.constant(i, lane.element, lane.shape));
-    return lanes.reduceRight((rest, own, i) => this.#to.select(isLane(i), own, rest));
+    return lanes.reduceRight((rest, each, i) => this.#to.select(isLane(i), each, rest));
   }
 
   #times(x: V, by: number): V {
