@@ -18,14 +18,15 @@ export interface WindowOptions {
   readonly device?: CreateOptions['device'];
 }
 
-/** Computes a window from the positions of its elements, from 0 to 1. */
+/** Computes a window from the positions of its elements, from 0 to 1. Options may stand in the place of `periodic`. */
 function windowOf(
   name: string,
   length: number,
-  periodic: boolean,
-  options: WindowOptions,
+  given: boolean | WindowOptions,
+  last: WindowOptions,
   factors: (positions: Tensor) => Tensor,
 ): Tensor {
+  const [periodic, options] = typeof given === 'object' ? [true, given] : [given, last];
   expectNumber(name, 'length', length);
   expectFlag(name, 'periodic', periodic);
   expectArguments(name, { options }, { options: anObject });
@@ -47,11 +48,11 @@ function windowOf(
     });
   }
   return calledAs(name, () => {
-    const given = { ...options, dtype };
-    if (length === 1) return ones([1], given);
+    const created = { ...options, dtype };
+    if (length === 1) return ones([1], created);
     // A periodic window is followed by its first element, which a symmetric one ends with.
-    const last = periodic ? length : length - 1;
-    return factors(mul(arange(0, length, 1, given), 1 / last));
+    const end = periodic ? length : length - 1;
+    return factors(mul(arange(0, length, 1, created), 1 / end));
   });
 }
 
@@ -65,14 +66,18 @@ const cosines =
     }, null)!;
 
 /** Returns Hann's window [length]: ½ − ½ cos. */
-export function hannWindow(length: number, periodic = true, options: WindowOptions = {}): Tensor {
+export function hannWindow(
+  length: number,
+  periodic: boolean | WindowOptions = true,
+  options: WindowOptions = {},
+): Tensor {
   return windowOf('hannWindow', length, periodic, options, cosines(0.5, -0.5));
 }
 
 /** Returns Hamming's window [length]: alpha − beta · cos. */
 export function hammingWindow(
   length: number,
-  periodic = true,
+  periodic: boolean | WindowOptions = true,
   alpha = 0.54,
   beta = 0.46,
   options: WindowOptions = {},
@@ -85,7 +90,7 @@ export function hammingWindow(
 /** Returns Blackman's window [length]. */
 export function blackmanWindow(
   length: number,
-  periodic = true,
+  periodic: boolean | WindowOptions = true,
   options: WindowOptions = {},
 ): Tensor {
   return windowOf('blackmanWindow', length, periodic, options, cosines(0.42, -0.5, 0.08));
@@ -94,7 +99,7 @@ export function blackmanWindow(
 /** Returns Bartlett's window [length], a triangle. */
 export function bartlettWindow(
   length: number,
-  periodic = true,
+  periodic: boolean | WindowOptions = true,
   options: WindowOptions = {},
 ): Tensor {
   const triangle = (positions: Tensor) => rsub(abs(sub(mul(positions, 2), 1)), 1);

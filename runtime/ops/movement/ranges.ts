@@ -158,8 +158,12 @@ function wholeRange(start: number, end: number, steps: number, dtype: DType): Te
   );
 }
 
-/** An n×m matrix with ones on the main diagonal, zeros elsewhere. */
-export function eye(n: number, m: number = n, options: CreateOptions = {}): Tensor {
+/** An n×m matrix with ones on the main diagonal, zeros elsewhere: `eye(2)`, `eye(2, 3)`, `eye(2, { dtype: 'int32' })`. */
+export function eye(n: number, options?: CreateOptions): Tensor;
+export function eye(n: number, m?: number, options?: CreateOptions): Tensor;
+export function eye(n: number, ...rest: readonly (RangeArgument | undefined)[]): Tensor {
+  const { numbers, options } = withoutOptions(rest);
+  const [m = n] = numbers as readonly number[];
   for (const [name, size] of Object.entries({ n, m })) expectNumber('eye', name, size);
   if (![n, m].every((size) => Number.isInteger(size) && size >= 0)) {
     throw new ArgumentError({
