@@ -104,7 +104,7 @@ function handlesOn(target: Tensor, op: OpRecord): number {
 function isAlone(target: Tensor, op: OpRecord): boolean {
   if (handlesOn(target, op) === 1) return true;
   const { family } = target;
-  return family !== null && family.base.disposed && family.lease.live === 1;
+  return family?.base.disposed === true && family.lease.live === 1;
 }
 
 function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
