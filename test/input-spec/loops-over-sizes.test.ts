@@ -184,7 +184,7 @@ describe('recurrent modules', () => {
           manualSeed(i);
           const y = each(x, lengths);
           y.square().sum().backward();
-          const gradients = net.parameters().map((each) => each.grad);
+          const gradients = net.parameters().map(({ grad }) => grad!.toArray());
           net.zeroGrad();
           return { y, gradients };
         });
