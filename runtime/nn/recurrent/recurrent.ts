@@ -153,11 +153,6 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     };
   }
 
-  /** Computes weights of cells that a norm replaces. Their tensors outlive the call, like those of other modules. */
-  protected computeWeights(): void {
-    for (const cell of this.cells) computeWeights(cell);
-  }
-
   /** `run` for packed sequences, which return packed outputs. */
   protected runPacked(
     input: PackedSequence,
@@ -272,7 +267,7 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
     hidden: Tensor | null = null,
     lengths: Tensor | null = null,
   ): [outputs: Tensor, hidden: Tensor] {
-    this.computeWeights();
+    computeWeights(this.cells);
     return tidy(() => {
       const { outputs, states } = this.run(input, hidden === null ? null : [hidden], lengths);
       return [outputs, states[0]!];
@@ -285,7 +280,7 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
     hidden: Tensor | null = null,
   ): [outputs: PackedSequence, hidden: Tensor] {
     const run = (own: PackedSequence, first: Tensor | null): [PackedSequence, Tensor] => {
-      this.computeWeights();
+      computeWeights(this.cells);
       return tidy(() => {
         const { outputs, states } = this.runPacked(own, first && [first]);
         return [outputs, states[0]!];
@@ -374,7 +369,7 @@ export class LSTM extends Recurrent<MemoryCell> {
     state: readonly [hidden: Tensor, cell: Tensor] | null = null,
     lengths: Tensor | null = null,
   ): [outputs: Tensor, state: [hidden: Tensor, cell: Tensor]] {
-    this.computeWeights();
+    computeWeights(this.cells);
     return tidy(() => {
       const { outputs, states } = this.run(input, state, lengths);
       return [outputs, [states[0]!, states[1]!]];
@@ -388,7 +383,7 @@ export class LSTM extends Recurrent<MemoryCell> {
   ): [outputs: PackedSequence, state: [hidden: Tensor, cell: Tensor]] {
     type States = [hidden: Tensor, cell: Tensor];
     const run = (own: PackedSequence, first: typeof state): [PackedSequence, States] => {
-      this.computeWeights();
+      computeWeights(this.cells);
       return tidy(() => {
         const { outputs, states } = this.runPacked(own, first);
         return [outputs, [states[0]!, states[1]!]];
