@@ -89,9 +89,9 @@ export abstract class Optimizer<
   private readonly stateByName = new Map<string, readonly Tensor[]>();
   private readonly kinds: StateKind[] = [];
 
-  constructor(parameters: Parameters<H>, options: Rates & H) {
+  constructor(parameters: Parameters<H>, options: Pick<Rates, 'lr'> & Partial<Rates> & H) {
     super();
-    this.defaults = options;
+    this.defaults = { weightDecay: 0, maximize: false, ...options };
     this.add(groupsOf(parameters));
     if (this.parameters.length === 0) {
       throw new ArgumentError({
@@ -197,9 +197,11 @@ export abstract class Optimizer<
 
   /**
    * Returns the numbers that depend on `count`, the steps taken including the current one. `late` is the index of
-   * the parameter if it has missed steps.
+   * the parameter if it has missed steps. None by default.
    */
-  protected abstract factors(group: ParameterGroup<H>, count: number, late?: number): F;
+  protected factors(_group: ParameterGroup<H>, _count: number, _late?: number): F {
+    return undefined as F;
+  }
 
   /** Updates a parameter; runs without recording, inside `tidy`. */
   protected abstract update(update: Update<H>, factors: F): void;
