@@ -1,4 +1,3 @@
-import { getOrInsert } from '../collections/get-or-insert.ts';
 import type { ValueId } from './program.ts';
 
 /** The memory of a region's inputs, as the surrounding program knows it. */
@@ -41,7 +40,9 @@ export class ValueMemory {
   }
 
   #link(from: ValueId, to: ValueId): void {
-    getOrInsert(this.#linked, from, () => new Set()).add(to);
+    const linked = this.#linked.get(from);
+    if (linked) linked.add(to);
+    else this.#linked.set(from, new Set([to]));
   }
 
   /** Returns the value that owns the memory: the value itself unless it is a view. */

@@ -2,7 +2,6 @@
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
-import { getOrInsert } from '../collections/get-or-insert.ts';
 import type { TensorMeta } from '../device/tensor-meta.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
@@ -52,7 +51,12 @@ export function innerOutputsOf(plan: Plan): ReadonlySet<number> | null {
 
 /** Returns the plan cut after every complete output gradient. */
 export function partsAtOutputs(plan: Plan): readonly PlanPart[] {
-  return getOrInsert(parts, plan, () => cut(plan));
+  let known = parts.get(plan);
+  if (!known) {
+    known = cut(plan);
+    parts.set(plan, known);
+  }
+  return known;
 }
 
 function cut(plan: Plan): readonly PlanPart[] {

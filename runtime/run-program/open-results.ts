@@ -1,4 +1,3 @@
-import { getOrInsert } from '../collections/get-or-insert.ts';
 import { operandUse } from '../device/kernel-op.ts';
 import type { AutogradError } from '../errors/errors.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
@@ -152,7 +151,12 @@ const repeatable = new WeakMap<BackwardPart, ReadonlySet<ValueId>>();
 
 /** Returns the gradients that reach the inputs through ops that read only gradients. */
 function repeatableGradients(backward: BackwardPart): ReadonlySet<ValueId> {
-  return getOrInsert(repeatable, backward, () => findRepeatable(backward));
+  let known = repeatable.get(backward);
+  if (!known) {
+    known = findRepeatable(backward);
+    repeatable.set(backward, known);
+  }
+  return known;
 }
 
 function findRepeatable({ gradOutputs, plan, saved }: BackwardPart): ReadonlySet<ValueId> {

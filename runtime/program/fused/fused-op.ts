@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../collections/get-or-insert.ts';
 import { fused } from '../../device/cpu/fused/fused.ts';
 import type { Device } from '../../device/device.ts';
 import type { Attrs, AttrValue } from '../../device/kernel-op.ts';
@@ -57,7 +56,12 @@ export function fusedOp(
   const latest = new Map<ValueId, number>();
   const made = new Set<ValueId>();
   const operand = (id: ValueId): number => {
-    return getOrInsert(operandOf, id, () => inputs.push(id) - 1);
+    let index = operandOf.get(id);
+    if (index === undefined) {
+      index = inputs.push(id) - 1;
+      operandOf.set(id, index);
+    }
+    return index;
   };
   const fusedParts = parts.map((part, i): FusedPart => {
     const expr = exprOf(part.op);

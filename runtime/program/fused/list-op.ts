@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../collections/get-or-insert.ts';
 import { list } from '../../device/cpu/fused/list.ts';
 import { stageAttr } from '../../device/staged-body.ts';
 import { exactText } from '../../numerics/exact-text.ts';
@@ -33,7 +32,12 @@ const known = new WeakMap<ProgramOp, string>();
 
 /** Returns a key that is equal for ops with the same kernel and the same numbers. */
 export function structuralKeyOf(op: ProgramOp, values: ValueTable): string {
-  return getOrInsert(known, op, () => writeStructuralKey(op, values));
+  let likeness = known.get(op);
+  if (likeness === undefined) {
+    likeness = writeStructuralKey(op, values);
+    known.set(op, likeness);
+  }
+  return likeness;
 }
 
 function writeStructuralKey({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): string {

@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../collections/get-or-insert.ts';
 import type { Device } from '../../device/device.ts';
 import { slotAlignment } from '../../device/inner-bytes.ts';
 import { mayOverwrite, operandUse } from '../../device/kernel-op.ts';
@@ -35,7 +34,12 @@ const known = new WeakMap<ProgramOp, readonly RowCut[]>();
 /** Returns how an op can be cut into rows; empty if it must stay a separate op. */
 export function rowCutsOf(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   if (!ruleOf(given)) return noCuts;
-  return getOrInsert(known, given, () => findCuts(given, values));
+  let cuts = known.get(given);
+  if (!cuts) {
+    cuts = findCuts(given, values);
+    known.set(given, cuts);
+  }
+  return cuts;
 }
 
 function ruleOf({ op, parts }: ProgramOp): RowRule | undefined {
@@ -130,8 +134,8 @@ function* inRows(parts: readonly ProgramOp[], values: ValueTable): Generator<Bod
   for (const rows of [...counts].sort((a, b) => b - a)) {
     const cut = ops.map(({ part, index }, i): CutPart | null => {
       const fitting = cuts[i]!.filter(({ count }) => count % rows === 0);
-      const cut = fitting.at(-1);
-      return cut ? { part, index, cut } : null;
+      const own = fitting.at(-1);
+      return own ? { part, index, cut: own } : null;
     });
     if (cut.every((each) => each !== null)) yield new BodyBuilder(cut, rows, bases, values);
   }

@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../collections/get-or-insert.ts';
 import { DynamicTensor } from '../../device/dynamic-tensor.ts';
 import { type ListItem, TensorList } from '../../device/tensor-list.ts';
 import { invariant } from '../../errors/invariant.ts';
@@ -119,7 +118,11 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
   const [retaining, freeing] = [true, false].map(() => new WeakMap<RegionRun, RegionBackward>());
   const backwardOf = (region: RegionRun, retains: boolean) => {
     const backwards = retains ? retaining! : freeing!;
-    return getOrInsert(backwards, region, () => new RegionBackward(region, retains, () => true));
+    const existing = backwards.get(region);
+    if (existing) return existing;
+    const made = new RegionBackward(region, retains, () => true);
+    backwards.set(region, made);
+    return made;
   };
   return (slots) => {
     const record = slots[tape]!.holder as Tape;
@@ -138,9 +141,9 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
       if (!dynamic[result]) return takeFrom(slot, moves[place]!);
       if (!(slot.holder instanceof DynamicTensor)) return null;
       const [{ holder, offset }] = taken(slot, 'dynamic', moves[place]!) as [ListItem];
-      const target = new Slot();
-      target.put(holder, offset);
-      return target;
+      const own = new Slot();
+      own.put(holder, offset);
+      return own;
     };
     const lists = new Map<number, TensorList>();
     try {

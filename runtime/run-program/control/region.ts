@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../collections/get-or-insert.ts';
 import type { Holder } from '../../device/holder.ts';
 import type { ListItem } from '../../device/tensor-list.ts';
 import type { PlannedSubgraph } from '../../program/plan.ts';
@@ -89,5 +88,9 @@ const runs = new WeakMap<PlannedSubgraph, RegionRun>();
 
 /** Returns the one RegionRun of a planned region, so that the forward op and its backward op share scopes. */
 export function regionRun(planned: PlannedSubgraph, bind: BindPlan): RegionRun {
-  return getOrInsert(runs, planned, () => new RegionRun(planned, bind));
+  const existing = runs.get(planned);
+  if (existing) return existing;
+  const run = new RegionRun(planned, bind);
+  runs.set(planned, run);
+  return run;
 }

@@ -1,6 +1,5 @@
 /** Plans on counting devices, each created and bound once. */
 
-import { getOrInsert } from '../../collections/get-or-insert.ts';
 import { hasChangingAttrs, presentAttrs } from '../../device/symbolic-attrs.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import type { Plan, PlannedCall, PlannedSubgraph, Step } from '../../program/plan.ts';
@@ -15,7 +14,11 @@ const tables = new WeakMap<ValueTable, TensorMeta[]>();
 
 /** Returns the values on counting devices. */
 export function countedValues(values: ValueTable): ValueTable {
-  const counted = getOrInsert(tables, values, () => []);
+  let counted = tables.get(values);
+  if (!counted) {
+    counted = [];
+    tables.set(values, counted);
+  }
   // A compiler adds values to the table of a program that already has plans.
   for (let id = counted.length; id < values.length; id++) {
     const meta = values[id]!;
@@ -94,9 +97,10 @@ const bound = new WeakMap<Plan, Executable>();
 
 /** Returns the plan of a whole program, ready to be simulated step by step. */
 export function countedExecutable(plan: Plan, values: ValueTable): Executable {
-  return getOrInsert(
-    bound,
-    plan,
-    () => new Executable(countedPlan(plan), countedValues(values), [], { counter }),
-  );
+  let executable = bound.get(plan);
+  if (!executable) {
+    executable = new Executable(countedPlan(plan), countedValues(values), [], { counter });
+    bound.set(plan, executable);
+  }
+  return executable;
 }

@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../collections/get-or-insert.ts';
 import type { Device, Launch } from '../../device/device.ts';
 import { type Attrs, isFused } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
@@ -103,7 +102,12 @@ class CountingDevice implements Device {
 const devices = new WeakMap<Device, CountingDevice>();
 
 export function countingDevice(real: Device): Device {
-  return getOrInsert(devices, real, () => new CountingDevice(real));
+  let device = devices.get(real);
+  if (!device) {
+    device = new CountingDevice(real);
+    devices.set(real, device);
+  }
+  return device;
 }
 
 function onRealDevice(meta: TensorMeta): TensorMeta {

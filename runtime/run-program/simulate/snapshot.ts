@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../collections/get-or-insert.ts';
 import { DynamicTensor } from '../../device/dynamic-tensor.ts';
 import { Holder } from '../../device/holder.ts';
 import { type ListItem, ListMark, TensorList } from '../../device/tensor-list.ts';
@@ -86,7 +85,12 @@ let next = 0;
 
 /** Returns a subgraph's number; subgraphs are distinguished by object identity. */
 function numberOf(planned: PlannedSubgraph): number {
-  return getOrInsert(numbers, planned, () => next++);
+  let number = numbers.get(planned);
+  if (number === undefined) {
+    number = next++;
+    numbers.set(planned, number);
+  }
+  return number;
 }
 
 /** Returns a key that is equal for slots with the same memory and the same owners. */

@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../../collections/get-or-insert.ts';
 import { InvariantError, invariant } from '../../../errors/invariant.ts';
 import type { BinaryFn, Expr, UnaryFn } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
@@ -69,8 +68,17 @@ class ExprWriter {
 
   /** Returns the name of the node's value in a form. */
   write(node: Expr, form: Form): string {
-    const forms = getOrInsert(this.#written, node, () => new Map());
-    return getOrInsert(forms, form, () => this.#convert(node, form));
+    let forms = this.#written.get(node);
+    if (!forms) {
+      forms = new Map();
+      this.#written.set(node, forms);
+    }
+    let name = forms.get(form);
+    if (name === undefined) {
+      name = this.#convert(node, form);
+      forms.set(form, name);
+    }
+    return name;
   }
 
   #convert(node: Expr, form: Form): string {

@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../../collections/get-or-insert.ts';
 import { inPrecision } from '../../../ops/expr/expr-precision.ts';
 import type { FusedBody, FusedOperand } from '../../../ops/expr/fused-body.ts';
 import type { DType } from '../../../spec/dtype.ts';
@@ -211,7 +210,12 @@ function bodyStores(w: WgslWriter, body: FusedBody, sources: BodySources): strin
       rounded.set(part, value);
       return value;
     }
-    return getOrInsert(loaded, from.operand, () => w.let(sources.load(from.operand)));
+    let name = loaded.get(from.operand);
+    if (name === undefined) {
+      name = w.let(sources.load(from.operand));
+      loaded.set(from.operand, name);
+    }
+    return name;
   };
   const dtypeOf = (from: FusedOperand): DType =>
     'part' in from ? body.parts[from.part]!.dtype : sources.dtype(from.operand);
