@@ -24,5 +24,6 @@ export { matrixExp } from './matrix-exponential.ts';
 export { matrixPower } from './matrix-power.ts';
 export { norm } from './norm.ts';
 export { qr } from './orthogonal-factors.ts';
-export { type SvdOptions, svd, svdvals } from './singular-values.ts';
+export { svdvals } from './singular-values.ts';
+export { type SvdOptions, svd } from './svd.ts';
 export { eigh, eigvalsh, type SymmetricOptions } from './symmetric-eigen.ts';

@@ -1,21 +1,16 @@
-/** The singular value decomposition. */
+/** Singular values, and the op that computes them with their vectors. */
 
 import * as singularValuesKernels from '../../device/cpu/scalar/singular-values.ts';
 import { named } from '../../device/kernel-op.ts';
 import { naming } from '../../errors/naming.ts';
-import { expectOptions } from '../../options/expect-options.ts';
-import { flag } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';
-import { bind1 } from '../core/bind.ts';
 import { bindFloat } from '../core/promotion.ts';
-import { cat } from '../movement/joining.ts';
 import { narrow, select, transpose, unsqueeze } from '../movement/movement.ts';
 import { diagEmbed } from '../movement/place.ts';
 import { matmul } from '../products/matmul.ts';
 import { defineOp, expectTensor, saving } from '../record/define-op.ts';
-import { orthogonalFactorsOp } from './orthogonal-factors.ts';
 import { quotient } from './quotient.ts';
 import { expectMatrices } from './square-matrices.ts';
 
@@ -28,7 +23,7 @@ interface Parts {
 }
 
 /** Splits the kernel's result for m×n matrices, or a gradient of it. */
-function parts(packed: Tensor, m: number, n: number): Parts {
+export function partsOf(packed: Tensor, m: number, n: number): Parts {
   return {
     u: narrow(packed, -2, 0, m),
     v: narrow(packed, -2, m, n),
@@ -59,8 +54,8 @@ export const singularVectorsOp = defineOp({
     // of U and V.
     x: saving({ out: 'value', x: 'shape' }, ({ out, x }, dy) => {
       const [m, n] = x.shape.slice(-2) as [number, number];
-      const { u, v, s } = parts(out, m, n);
-      const change = parts(dy, m, n);
+      const { u, v, s } = partsOf(out, m, n);
+      const change = partsOf(dy, m, n);
       const [rows, columns] = [unsqueeze(s, -1), unsqueeze(s, -2)];
       const distances = mul(sub(columns, rows), add(columns, rows));
       const ofU = mul(quotient(skew(matmul(mT(u), change.u)), distances), columns);
@@ -74,45 +69,12 @@ export const singularVectorsOp = defineOp({
   },
 });
 
-export interface SvdOptions {
-  /** Square U and V, true by default: columns beyond the singular values have no gradient. */
-  readonly fullMatrices?: boolean;
-}
-
-/** Completes orthonormal columns to a square matrix. */
-function square(columns: Tensor): Tensor {
-  const [m, k] = columns.shape.slice(-2) as [number, number];
-  if (m === k) return columns;
-  const all = bind1(orthogonalFactorsOp, [columns.detach()], { complete: true });
-  return cat([columns, narrow(narrow(all, -2, 0, m), -1, k, m - k)], -1);
-}
-
-/**
- * `[U, S, Vᵀ]` of matrices [.., m, n]: U [.., m, m], the singular values S [.., k] in descending order, k the smaller
- * of m and n, and Vᵀ [.., n, n]; without `fullMatrices` U [.., m, k] and Vᵀ [.., k, n]. Computed in float64; integers
- * become float32. Signs are arbitrary. Vectors of equal singular values have no gradient: if needed, it is NaN or
- * infinite.
- */
-export function svd(x: Tensor, options: SvdOptions = {}): [u: Tensor, s: Tensor, vh: Tensor] {
-  return naming('svd', () => {
-    expectTensor(singularVectorsOp, x);
-    expectOptions('svd', options, { fullMatrices: flag });
-    expectMatrices('svd', x);
-    const [m, n] = x.shape.slice(-2) as [number, number];
-    return tidy(() => {
-      const { u, v, s } = parts(bindFloat(singularVectorsOp, x), m, n);
-      if (options.fullMatrices === false) return [u, s, mT(v)];
-      return [square(u), s, mT(square(v))];
-    });
-  });
-}
-
 /** The singular values of matrices [.., m, n] in descending order: [.., the smaller of m and n]. */
 export function svdvals(x: Tensor): Tensor {
   return naming('svdvals', () => {
     expectTensor(singularVectorsOp, x);
     expectMatrices('svdvals', x);
     const [m, n] = x.shape.slice(-2) as [number, number];
-    return tidy(() => parts(bindFloat(singularVectorsOp, x), m, n).s);
+    return tidy(() => partsOf(bindFloat(singularVectorsOp, x), m, n).s);
   });
 }
