@@ -3,6 +3,7 @@
 import type { Program, ProgramOp, ValueId } from '../../../../runtime/program/program.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
+import { appliedTo, constant } from '../../inputs/applied-number.ts';
 import type { Tracer } from '../../state/tracer.ts';
 
 /** The operands of a single-exit loop, its programs and its results. */
@@ -28,7 +29,7 @@ export function noteCounted(t: Tracer, { operands, test, body, results }: Counti
     const start = determined.of(operands[i]!);
     const step = steps[i];
     if (!start || step === undefined) continue;
-    determined.note(result, apply('+', start, apply('*', constant(step), iterations)));
+    determined.note(result, appliedTo('+', start, appliedTo('*', constant(step), iterations)));
   }
 }
 
@@ -75,21 +76,13 @@ function iterationsOf(
   const start = known(first);
   if (!bound || !start || steps[first] !== (upwards ? 1 : -1)) return undefined;
   // The last number that it counts to may be fractional, as in `i < n / 2`.
-  const distance = upwards ? apply('-', bound, start) : apply('-', start, bound);
+  const distance = upwards ? appliedTo('-', bound, start) : appliedTo('-', start, bound);
   const whole = compared.endsWith('=')
-    ? apply('+', apply('Math.floor', distance), constant(1))
-    : apply('Math.ceil', distance);
-  return apply('Math.max', constant(0), whole);
+    ? appliedTo('+', appliedTo('Math.floor', distance), constant(1))
+    : appliedTo('Math.ceil', distance);
+  return appliedTo('Math.max', constant(0), whole);
 }
 
 function literal({ attrs: { value } }: ProgramOp): NumberExpr | undefined {
   return typeof value === 'number' ? constant(value) : undefined;
 }
-
-const constant = (value: number): NumberExpr => ({ kind: 'constant', value });
-
-const apply = (fn: string, ...args: readonly NumberExpr[]): NumberExpr => ({
-  kind: 'apply',
-  fn,
-  args,
-});

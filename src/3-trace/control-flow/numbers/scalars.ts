@@ -19,6 +19,7 @@ import { single } from '../../../../runtime/tensor-methods/read.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';
+import { appliedTo, constant } from '../../inputs/applied-number.ts';
 import { asOp } from '../../state/op-error.ts';
 import { guardNumbers } from '../../state/symbolic-guards.ts';
 import { DeferredNumber } from '../../state/tape.ts';
@@ -87,7 +88,7 @@ export function constantTensor(t: Tracer, value: number | boolean, device: Devic
   const dtype = typeof value === 'boolean' ? 'bool' : 'float64';
   const tensor = run(t, () => deviceGuard(device, () => full([], Number(value), { dtype })));
   if (Number.isInteger(value)) noteWhole(tensor);
-  if (typeof value === 'number') t.control.determined.note(tensor, { kind: 'constant', value });
+  if (typeof value === 'number') t.control.determined.note(tensor, constant(value));
   return tensor;
 }
 
@@ -176,13 +177,13 @@ function noteDetermined(
     each.kind === 'scalar' ? determined.of(each.tensor) : exprOf(each),
   );
   if (type !== 'number' || !args.every((arg) => arg !== undefined)) return;
-  determined.note(tensor, { kind: 'apply', fn, args });
+  determined.note(tensor, appliedTo(fn, ...args));
 }
 
 function exprOf(variable: Variable): NumberExpr | undefined {
   if (variable.kind === 'symbolic') return variable.expr;
   if (variable.kind !== 'constant' || typeof variable.value !== 'number') return undefined;
-  return { kind: 'constant', value: variable.value };
+  return constant(variable.value);
 }
 
 function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Variable {
