@@ -120,7 +120,7 @@ function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
       remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
     });
   }
-  if (alone || isReached(target)) return;
+  if (alone || isReached(target, op)) return;
   throw new AutogradError({
     what: `${name}: a write in place to memory that several tensors show`,
     given: `a ${formatSpec(target)} tensor whose memory others show, too: a view made in noGrad, or one of several views of a disposed tensor`,
@@ -140,8 +140,11 @@ export function writeToLeaf(name: string, target: Tensor, isLeaf: boolean): Auto
 }
 
 /** Whether the write reaches the base of the target, whose views follow it. Detached handles see the values alone. */
-function isReached(target: Tensor): boolean {
-  const base = target.family?.base ?? target;
-  if (base.disposed || base.hasHiddenBase) return false;
+function isReached(target: Tensor, op: OpRecord): boolean {
+  const { family } = target;
+  const base = family?.base ?? target;
+  if (base.disposed) return false;
+  // The hidden base and its other views may be gone by now.
+  if (base.hasHiddenBase && handlesOn(target, op) > (family?.lease.live ?? 1)) return false;
   return base === target || isWritable(target, base);
 }

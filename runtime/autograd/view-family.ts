@@ -33,7 +33,7 @@ export function provideViewOps(own: ViewOps): void {
  */
 class Family implements ViewFamily {
   readonly base: Tensor;
-  readonly lease: FamilyLease = { live: 0, edge: null };
+  readonly lease: FamilyLease = { live: 0, edge: null, orphan: null };
   version = 0;
 
   constructor(base: Tensor) {
@@ -67,12 +67,12 @@ class Family implements ViewFamily {
 /** Makes two tensors views of each other: each sees recorded writes through the other. */
 export function joinViews(x: Tensor, view: Tensor): void {
   if (!gradEnabled()) {
-    view.hasHiddenBase = true;
+    view.hideBase();
     return;
   }
   let { family } = x;
   if (family === null || family.base.disposed) {
-    if (family !== null && family.lease.live > 1) x.hasHiddenBase = true;
+    if (family !== null && family.lease.live > 1) x.hideBase();
     family = new Family(x);
     x.joinFamily(family);
   }

@@ -96,7 +96,6 @@ export type KernelName =
   | 'addStandardizeWeightGrad'
   /** (x) → the derivative of digamma of attr `order`. */
   | 'polygamma'
-  /** (x [.., m, n]) → [sums of singular values, U·Vᵀ]. */
   /** (x, y of one shape) → the function of two integers that attr `fn` names. */
   | 'integerPairs'
   /** (x [.., m, n]) → [.., m + n + 1, k]: U, V and the singular values. */

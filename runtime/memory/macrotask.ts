@@ -27,20 +27,24 @@ export function macrotask(): Promise<void> {
   });
 }
 
-/** The next macrotask, once a read has requested it, and the time of that request. */
+/** The next macrotask, once a read has requested it, and the times of the first and of the latest request. */
 let next: Promise<void> | null = null;
 let since = 0;
+let latest = 0;
 
 /** Returns the next macrotask if the current one has lasted long enough, else null. */
 export function overdueMacrotask(): Promise<void> | null {
   const now = performance.now();
-  if (!next) {
-    since = now;
-    const begin = () => {
-      next = null;
-    };
-    // Cloudflare's workers reject timers while they start.
+  if (next === null) since = now;
+  // Requested again once it is overdue: Cloudflare's workers drop what a request that has ended was waiting for.
+  if (next === null || now - latest >= longestTask) {
+    latest = now;
+    // They reject timers while they start.
     next = macrotask().then(begin, begin);
   }
   return now - since < longestTask ? null : next;
+}
+
+function begin(): void {
+  next = null;
 }

@@ -91,7 +91,8 @@ export abstract class Optimizer<
 
   constructor(parameters: Parameters<H>, options: Pick<Rates, 'lr'> & Partial<Rates> & H) {
     super();
-    this.defaults = { weightDecay: 0, maximize: false, ...options };
+    const { weightDecay = 0, maximize = false } = options;
+    this.defaults = { ...options, weightDecay, maximize };
     this.add(groupsOf(parameters));
     if (this.parameters.length === 0) {
       throw new ArgumentError({

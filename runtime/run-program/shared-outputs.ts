@@ -32,7 +32,7 @@ export function joinShared(
     const known = baseAmong(inputs, outputs, bases, base, holder);
     if (known === output) continue;
     if (known?.holder === holder) joinViews(known, output);
-    else output.hasHiddenBase = true;
+    else output.hideBase();
   }
 }
 
@@ -81,7 +81,11 @@ export function outputBases(
       itself >= 0
         ? itself
         : outputs.findIndex((other) => bases.baseOf(other) === base && isWholeOf(other, base));
-    if (output < 0) return base === tensors[i] ? null : { of: 'hidden' };
+    if (itself < 0 && bases.isUnrecorded(base)) return { of: 'hidden' };
+    // Without other views of its base, which the caller doesn't get, a view is written alone.
+    const isOther = (other: ValueId, k: number) =>
+      tensors[k] !== tensors[i] && bases.baseOf(other) === base;
+    if (output < 0) return outputs.some(isOther) ? { of: 'hidden' } : null;
     return output === i ? null : { of: 'outputs', index: output };
   });
 

@@ -24,6 +24,8 @@ export interface FamilyLease {
   live: number;
   /** The edge of a released base, from which views derive their new places in the graph. */
   edge: GradEdge | null;
+  /** The base's lease if only its views keep it: released with the last of them. */
+  orphan: Lease | null;
 }
 
 /** A tensor and the views of it whose gradients flow through it; see `autograd/view-family.ts`. */
@@ -41,7 +43,11 @@ function leaveFamily(lease: Lease): void {
   if (!family) return;
   lease.family = null;
   family.live--;
-  if (family.live === 0) {
+  const { orphan } = family;
+  if (family.live === 1 && orphan) {
+    family.orphan = null;
+    releaseLease(orphan);
+  } else if (family.live === 0) {
     family.edge?.node.release();
     family.edge = null;
   }
@@ -108,10 +114,9 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
   hooks: HookEntry[] | null = null;
   /** Set by `retainGrad()`: backward also fills `.grad` of this result. */
   retainsGrad = false;
-  /** Set for a view whose base recorded writes don't reach: made in `noGrad`, or of a disposed tensor. */
-  hasHiddenBase = false;
   // Private fields, so that they can change in a handle that the user has frozen.
   #list: HandleList | null = null;
+  #hasHiddenBase = false;
   #place = 0;
 
   /** Takes over one reference to `holder`. */
@@ -155,6 +160,15 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
   get gradEdge(): GradEdge | null {
     if (this.#family !== null) this.#followFamily(this.#family);
     return this.#lease.edge;
+  }
+
+  /** Whether this is a view whose base recorded writes don't reach: made in `noGrad`, or of a disposed tensor. */
+  get hasHiddenBase(): boolean {
+    return this.#hasHiddenBase;
+  }
+
+  hideBase(): void {
+    this.#hasHiddenBase = true;
   }
 
   get family(): ViewFamily | null {
@@ -308,6 +322,14 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     this.#lease.holder = null;
     holder.handles--;
     holder.release();
+  }
+
+  /** Disposes the tensor, or leaves it to its views: the last of them disposes it. */
+  disposeAfterViews(): void {
+    const { family } = this.#lease;
+    if (family && this.#lease.isBase && family.live > 1 && !this.disposed) {
+      family.orphan = this.#lease;
+    } else this.dispose();
   }
 
   /** Frees the memory unless another handle, saved value or scope holds it. Calling it twice is harmless. */

@@ -22,7 +22,6 @@ import type { ProgramOutputs } from './recipes/program-outputs.ts';
 import { Reconstruction } from './recipes/reconstruct.ts';
 import { resizedOf } from './resize.ts';
 import type { GraphControl } from './state/graph-control.ts';
-import { isDifferentiable } from './state/recorded-graph.ts';
 import type { RejectedEagerly } from './state/rejected-eagerly.ts';
 import type { Tracer } from './state/tracer.ts';
 
@@ -102,14 +101,14 @@ export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): 
 }
 
 /**
- * Adds tensors of which several outputs are views. Code after the break may write to one of the views, which gives the
+ * Adds each tensor that several outputs are views of. Code after the break may write to one of the views, which gives the
  * others a new place in the graph by way of their base.
  */
 function keepBases({ builder, effects }: Tracer, outputs: ProgramOutputs): void {
   const views = new Map<Tensor, number>();
   for (const tensor of outputs.tensors) {
     const base = tensor.family?.base;
-    if (!base || base === tensor || !isDifferentiable(tensor, builder)) continue;
+    if (!base || base === tensor) continue;
     views.set(base, (views.get(base) ?? 0) + 1);
   }
   for (const [base, count] of views) {

@@ -61,7 +61,8 @@ export class CacheFiles {
       const now = statSync(written);
       for (const name of readdirSync(this.#folder).filter(isUnfinished)) {
         const path = this.#pathOf(name);
-        if (isAbandoned(statSync(path), now)) rmSync(path, { force: true });
+        const changed = statSync(path, { throwIfNoEntry: false });
+        if (changed?.isFile() && isAbandoned(changed, now)) rmSync(path, { force: true });
       }
     } catch {
       // Another process may remove them at the same time, or own them: the file can be written nevertheless.

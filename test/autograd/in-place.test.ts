@@ -4,6 +4,7 @@ import { grad } from '../../runtime/backward/grad.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { linear } from '../../runtime/ops/products/matmul.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
+import { toStatic } from '../../src/index.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';
 
 const leaf = (...values: number[]) => tensor(values, { requiresGrad: true });
@@ -190,6 +191,44 @@ describe('a write in place', () => {
       expect([y, detached].map(values)).toEqual([[22], [22]]);
       expect(values(grad(y, x)[0])).toEqual([6, 8]);
     });
+  });
+
+  it('to a view whose hidden base is gone, also if the handles are frozen', () => {
+    tidy(() => {
+      const weight = leaf(2, 3);
+      const view = noGrad(() => tidy(() => tensor([1, 2, 3, 4]).reshape([2, 2])));
+      const row = view.select(0, 0);
+      row.mul_(weight);
+      expect(values(row)).toEqual([2, 6]);
+      expect(values(view)).toEqual([2, 6, 3, 4]);
+
+      const x = leaf(1, 2, 3, 4).mul(1);
+      const [a, b] = [x.reshape([2, 2]), x.narrow(0, 0, 2)];
+      for (const each of [a, b]) Object.freeze(each);
+      x.dispose();
+      const first = a.select(0, 0);
+      expect(() => first.mul_(weight)).toThrow(AutogradError);
+      b.dispose();
+      expect(values(first.mul_(weight))).toEqual([2, 6]);
+      expect(values(a)).toEqual([2, 6, 3, 4]);
+    });
+  });
+
+  it('to a view that a captured call returns without its base', () => {
+    const views: ((x: Tensor) => Tensor)[] = [
+      (x) => x.detach().narrow(0, 0, 2),
+      (x) => x.mul(2).narrow(0, 0, 2),
+      (x) => x.detach().reshape([2, 2]).select(0, 1),
+    ];
+    for (const view of views) {
+      const results = [view, toStatic(view), toStatic(view, { fullGraph: true })].map((each) => {
+        const [x, weight] = [tensor([1, 2, 3, 4]), leaf(2, 3)];
+        const y = each(x);
+        y.mul_(weight).sum().backward();
+        return [y, weight.grad].map(values);
+      });
+      expect(results).toEqual([results[0], results[0], results[0]]);
+    }
   });
 
   it('to a view without elements', () => {

@@ -1,7 +1,7 @@
 /** Views of a result that is out of reach after a graph break, one of which is written there. */
 
 import { expect, it } from 'vitest';
-import { randn, seed, type Tensor, toStatic } from '../../src/index.ts';
+import { memory, randn, seed, type Tensor, toStatic } from '../../src/index.ts';
 
 type Note = () => void;
 
@@ -28,6 +28,13 @@ const cases: Readonly<Record<string, (w: Tensor, note: Note) => () => readonly T
     a.mul_(3);
     return [b];
   },
+  'views without gradients yet': (w, note) => () => {
+    const h = w.detach().mul(2);
+    const [a, b] = [h.narrow(0, 0, 2), h.narrow(0, 1, 2)];
+    note();
+    a.mul_(w.narrow(0, 0, 2));
+    return [b];
+  },
   'after a second break': (w, note) => () => {
     const h = w.mul(2);
     const [a, b, c] = [h.t(), h.select(0, 0), h.mul(0)];
@@ -43,18 +50,37 @@ it.each(Object.entries(cases))('%s: as eagerly', (_name, make) => {
   const seen = (isCaptured: boolean) => {
     seed(2);
     const w = randn([4, 3]).requiresGrad_();
-    const calls: unknown[] = [];
-    const note: Note = () => Reflect.apply(Array.prototype.push, calls, [1]);
+    const note: Note = () => process.uptime();
     const fn = make(w, note);
-    const run = isCaptured ? toStatic(fn) : fn;
-    return [1, 2].map(() => {
+    const captured = toStatic(fn);
+    const run = isCaptured ? captured : fn;
+    const seen = [1, 2].map(() => {
       const results = run();
       results
         .map((each) => each.sin().sum())
         .reduce((a, b) => a.add(b))
         .backward();
-      return [results.map((each) => each.tolist()), w.grad!.tolist()];
+      const values = results.map((each) => each.tolist());
+      for (const each of results) each.dispose();
+      return [values, w.grad!.tolist()];
     });
+    expect(captured.stats().breaks.length > 0).toBe(isCaptured);
+    return seen;
   };
   expect(seen(true)).toEqual(seen(false));
+});
+
+it('memory of a result goes with the last of its views', () => {
+  const w = randn([256, 64]).requiresGrad_();
+  const fn = toStatic((w: Tensor) => {
+    const h = w.mul(2);
+    const [a, b] = [h.narrow(0, 0, 2), h.narrow(0, 1, 2)];
+    process.uptime();
+    return [a, b] as const;
+  });
+  const after = [1, 2, 3].map(() => {
+    for (const each of fn(w)) each.dispose();
+    return memory.stats('cpu').allocated;
+  });
+  expect(new Set(after).size).toBe(1);
 });

@@ -31,7 +31,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
 
 /** Methods of tensors that are for the library itself, or only say what to write instead. */
 const notCalled =
-  /^(constructor|joinFamily|setGradEdge|representLeaf|holderFor|leaveToCollector|trackIn|donate)$/;
+  /^(constructor|joinFamily|setGradEdge|representLeaf|holderFor|leaveToCollector|trackIn|donate|hideBase|disposeAfterViews)$/;
 
 /** Methods that only the library calls, and `forward`, which stands in the tables of modules. */
 const internal = new Set([
@@ -41,7 +41,7 @@ const internal = new Set([
   ...['average', 'part', 'expectOneGroup', 'valueAfter', 'minimize', 'nextDirection', 'search'],
   ...['move', 'draw', 'extended', 'expanded', 'divergenceTo', 'drawnClasses', 'classDivergence'],
   ...['standard', 'moment', 'vectors', 'logProbOf', 'turned', 'invert', 'forwardShape'],
-  ...['inverseShape', 'classEntropy', 'estimated', 'mapped', 'runPacked'],
+  ...['inverseShape', 'classEntropy', 'estimated', 'mapped', 'runPacked', 'addAttention'],
 ]);
 
 /** Methods that find entries as those of arrays and Maps do. */

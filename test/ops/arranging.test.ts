@@ -170,6 +170,14 @@ describe('ranges', () => {
       expect(truncated(-2.7, 2.7, 6)).toEqual([-2, -1, 0, 0, 1, 2]);
       expect(truncated(9.5, -1.5, 4)).toEqual([9, 5, 2, -1]);
       expect(truncated(1.5, 9, 1)).toEqual([1]);
+      for (const bound of [Number.NaN, Infinity, -Infinity, 1e12]) {
+        expect(() => linspace(bound, 5, 4, { dtype: 'int32' })).toThrow(
+          'linspace: a number that int32 does not hold',
+        );
+        expect(() => linspace(0, bound, 4, { dtype: 'int32' })).toThrow(
+          'linspace: a number that int32 does not hold',
+        );
+      }
       expect(list(linspace(0, 1, 3, { dtype: 'bool' }))).toEqual([0, 1, 1]);
       // In float64, too, the last number is the end itself.
       for (let steps = 2; steps < 100; steps++) {

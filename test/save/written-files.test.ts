@@ -70,6 +70,13 @@ it('a write removes what killed processes have left in its folder, and no file o
     const left = fs.readdirSync(other).filter((name) => name.endsWith('.unfinished'));
     expect(left).toEqual(['a b.89abcdef.unfinished', 'my.unfinished']);
   }
+  // One that can't be removed doesn't keep the others.
+  const stuck = join(other, 'a.00000000.unfinished');
+  fs.mkdirSync(stuck);
+  fs.utimesSync(stuck, 0, 0);
+  put('z.0123abcd.unfinished', 2);
+  await writeBytes(join(other, 'a b'), Uint8Array.of(1));
+  expect(fs.readdirSync(other)).not.toContain('z.0123abcd.unfinished');
   put('a b.0123abcd.unfinished', 2);
   new CacheFiles(other, fs).write('entry', {});
   expect(fs.readdirSync(other)).toContain('entry');

@@ -123,9 +123,10 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     const directions = this.bidirectional ? 2 : 1;
     let sequence = this.batchFirst ? transpose(input, 0, 1) : input;
     const last: CellState[] = [];
-    // A size of the argument: as that of a result, a captured loop over it would be unrolled.
+    // Read from the argument: a captured loop over a result's size would be unrolled.
     const steps = input.shape[this.batchFirst ? 1 : 0]!;
-    const masks = lengths && stepMasks(lengths, steps);
+    const batch = input.shape[this.batchFirst ? 0 : 1]!;
+    const masks = lengths && stepMasks(this.constructor.name, lengths, steps, batch);
     for (let layer = 0; layer < this.numLayers; layer++) {
       if (layer > 0 && this.training && this.dropout > 0) {
         sequence = dropout(sequence, this.dropout);
@@ -279,7 +280,7 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
     input: PackedSequence,
     hidden: Tensor | null = null,
   ): [outputs: PackedSequence, hidden: Tensor] {
-    const run = (own: PackedSequence, first: Tensor | null): [PackedSequence, Tensor] => {
+    const run = (own: PackedSequence, first: Tensor | null = null): [PackedSequence, Tensor] => {
       computeWeights(this.cells);
       return tidy(() => {
         const { outputs, states } = this.runPacked(own, first && [first]);
@@ -382,7 +383,7 @@ export class LSTM extends Recurrent<MemoryCell> {
     state: readonly [hidden: Tensor, cell: Tensor] | null = null,
   ): [outputs: PackedSequence, state: [hidden: Tensor, cell: Tensor]] {
     type States = [hidden: Tensor, cell: Tensor];
-    const run = (own: PackedSequence, first: typeof state): [PackedSequence, States] => {
+    const run = (own: PackedSequence, first: typeof state = null): [PackedSequence, States] => {
       computeWeights(this.cells);
       return tidy(() => {
         const { outputs, states } = this.runPacked(own, first);

@@ -23,7 +23,7 @@ interface Parts {
 }
 
 /** Splits the kernel's result for m×n matrices, or a gradient of it. */
-export function partsOf(packed: Tensor, m: number, n: number): Parts {
+export function unpacked(packed: Tensor, m: number, n: number): Parts {
   return {
     u: narrow(packed, -2, 0, m),
     v: narrow(packed, -2, m, n),
@@ -54,8 +54,8 @@ export const singularVectorsOp = defineOp({
     // of U and V.
     x: saving({ out: 'value', x: 'shape' }, ({ out, x }, dy) => {
       const [m, n] = x.shape.slice(-2) as [number, number];
-      const { u, v, s } = partsOf(out, m, n);
-      const change = partsOf(dy, m, n);
+      const { u, v, s } = unpacked(out, m, n);
+      const change = unpacked(dy, m, n);
       const [rows, columns] = [unsqueeze(s, -1), unsqueeze(s, -2)];
       const distances = mul(sub(columns, rows), add(columns, rows));
       const ofU = mul(quotient(skew(matmul(mT(u), change.u)), distances), columns);
@@ -75,6 +75,6 @@ export function svdvals(x: Tensor): Tensor {
     expectTensor(singularVectorsOp, x);
     expectMatrices('svdvals', x);
     const [m, n] = x.shape.slice(-2) as [number, number];
-    return tidy(() => partsOf(bindFloat(singularVectorsOp, x), m, n).s);
+    return tidy(() => unpacked(bindFloat(singularVectorsOp, x), m, n).s);
   });
 }

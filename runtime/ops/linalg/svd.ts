@@ -11,7 +11,7 @@ import { cat } from '../movement/joining.ts';
 import { narrow, transpose } from '../movement/movement.ts';
 import { expectTensor } from '../record/define-op.ts';
 import { orthogonalFactorsOp } from './orthogonal-factors.ts';
-import { partsOf, singularVectorsOp } from './singular-values.ts';
+import { singularVectorsOp, unpacked } from './singular-values.ts';
 import { expectMatrices } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
@@ -42,7 +42,7 @@ export function svd(x: Tensor, options: SvdOptions = {}): [u: Tensor, s: Tensor,
     expectMatrices('svd', x);
     const [m, n] = x.shape.slice(-2) as [number, number];
     return tidy(() => {
-      const { u, v, s } = partsOf(bindFloat(singularVectorsOp, x), m, n);
+      const { u, v, s } = unpacked(bindFloat(singularVectorsOp, x), m, n);
       if (options.fullMatrices === false) return [u, s, mT(v)];
       return [square(u), s, mT(square(v))];
     });

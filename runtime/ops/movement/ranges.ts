@@ -125,6 +125,7 @@ export function linspace(
   }
   return created({ op: 'linspace', options, dtype: 'float32' }, (dtype) => {
     if (!dtypes[dtype].floating && dtype !== 'bool') {
+      for (const bound of [start, end]) expectHeld(bound, 'int32', 'linspace');
       const whole = (bound: number) => (isInteger(bound) ? bound : truncated(bound));
       if (steps > 1) return wholeRange(whole(start), whole(end), steps, dtype);
       return range(steps, whole(start), 0, dtype);

@@ -74,7 +74,9 @@ async function removeAbandoned(target: string | URL, written: { mtimeMs: number 
   for (const name of await readdir(folder || '.')) {
     if (!isUnfinished(name)) continue;
     const path = folder instanceof URL ? new URL(encodeURIComponent(name), folder) : folder + name;
-    if (isAbandoned(await stat(path), written)) await rm(path);
+    // Another process may have removed it by now, or own it.
+    const changed = await stat(path).catch(() => written);
+    if (isAbandoned(changed, written)) await rm(path).catch(() => {});
   }
 }
 

@@ -116,7 +116,10 @@ export function privateAccess(evaluate: Evaluate, name: string): PrivateAccess {
     get,
     has,
     set(object, value) {
-      set ??= evaluate(`(o, v) => { o.#${name} = v }`) as PrivateAccess['set'];
+      // V8 ignores a write to an object without the name in code that a debugger evaluates.
+      set ??= evaluate(
+        `(o, v) => { o.#${name} = v; if (Object(o) !== o || !(#${name} in o)) throw new TypeError('Cannot write private member #${name} to an object whose class did not declare it') }`,
+      ) as PrivateAccess['set'];
       set(object, value);
     },
   };

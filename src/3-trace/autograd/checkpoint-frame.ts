@@ -198,6 +198,8 @@ export class CheckpointFrame {
   }
 
   #noteRead(): void {
+    // Branches and loops of the body are differentiated while it runs.
+    if (!this.#done) return;
     const isAwaited = this.#isAwaited;
     this.#t.journal.noteInput(() => {
       this.#isAwaited = isAwaited;

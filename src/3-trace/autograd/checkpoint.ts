@@ -3,6 +3,7 @@
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenInputs } from '../../../runtime/program/writes.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { assignableBy } from '../control-flow/awaited-checkpoints.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { specialized } from '../variables/unions.ts';
 import { prototypeOf, type TensorVariable, type Variable } from '../variables/variable.ts';
@@ -26,9 +27,13 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
     const frame = new CheckpointFrame(t, { body, inputs, outer });
     if (!outer) builder.checkpointed = builder.checkpointCalls++;
     try {
+      const before = assignableBy(body);
       const output = frame.run();
+      const after = assignableBy(body);
+      const assigns =
+        after.length !== before.length || after.some((each, i) => !Object.is(each, before[i]));
       const results = resultsIn(output);
-      if (effects.changes > changes || t.random.reseeded !== seed) throw hasEffects();
+      if (assigns || effects.changes > changes || t.random.reseeded !== seed) throw hasEffects();
       if (outer) return output;
       const ops = builder.opsFrom(firstOp);
       const read = readFromOutside(ops);

@@ -124,7 +124,7 @@ class CheckpointInside implements CheckpointedWork {
     const now = this.#stateNow();
     this.#state ??= now;
     const before = this.#state;
-    if (now.length !== before.length || now.some((each, i) => each !== before[i])) {
+    if (now.length !== before.length || now.some((each, i) => !Object.is(each, before[i]))) {
       throw workDiffers();
     }
   }
@@ -150,8 +150,33 @@ class CheckpointInside implements CheckpointedWork {
     const { autograd } = this.#t;
     const { memory } = this.#in;
     const versions = this.#work.values.map((id) => memory.versionOf(id));
-    return [autograd.switches, ...versions, ...reachedBy(this.#t, this.#work).flatMap(contentOf)];
+    const { reads } = this.#work;
+    const put = [...reads].flatMap(([object, keys]) => {
+      return referred([...this.#t.effects.partsChanged(object, keys)]);
+    });
+    const reached = reachedBy(this.#t, this.#work).flatMap((each) => [
+      ...contentOf(each),
+      ...referred(containedIn(each)),
+    ]);
+    return [autograd.switches, ...versions, ...put, ...reached];
   }
+}
+
+/** Returns what identifies everything that the function can reach and assign, apart from the data of tensors. */
+export function assignableBy(fn: Variable): readonly unknown[] {
+  const reached = new Set([fn]);
+  for (const each of reached) for (const part of containedIn(each)) if (part) reached.add(part);
+  return [...reached].flatMap((each) =>
+    each.kind === 'tensor' ? [each] : [...contentOf(each), ...referred(containedIn(each))],
+  );
+}
+
+/** Returns what identifies the variables in their order, which an object that is reached twice would not show. */
+function referred(parts: readonly (Variable | null | undefined)[]): readonly unknown[] {
+  const each = parts.map((part) => {
+    return part?.kind === 'constant' && !part.source ? part.value : part;
+  });
+  return [parts.length, ...each];
 }
 
 /** Returns what identifies a variable and its present content, which shows no contained variables. */
@@ -163,6 +188,10 @@ function contentOf(variable: Variable): readonly unknown[] {
       const { source, traced, grad } = variable;
       return [variable, source ? null : traced, grad];
     }
+    case 'scalar':
+    case 'list':
+    case 'dynamic':
+      return [variable, variable.tensor];
     case 'newTypedArray':
       return [variable, ...variable.data];
     case 'newObject':

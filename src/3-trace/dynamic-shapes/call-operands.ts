@@ -12,7 +12,7 @@ export class CallOperands {
   /** The value of each operand in each sample run; undefined if the run doesn't get that far. */
   readonly given: (readonly (GivenOperand | undefined)[])[] = [];
 
-  /** For each operand, the number of its elements if it is a list of which the sizes determine it; else null. */
+  /** For each operand, its length if it is a list whose length sizes determine, else null. */
   readonly counts: (DeferredNumber | null)[] = [];
 
   get metas(): TensorMeta[] {

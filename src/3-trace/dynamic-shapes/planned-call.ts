@@ -60,8 +60,8 @@ interface Recorded {
 }
 
 /**
- * Plans the call again for operands of other sizes. `counts`: the number of elements of each list of which the sizes
- * determine it, else null. Throws TapeMismatch if the trace relied on something that has changed.
+ * Plans the call again for operands of other sizes. `counts`: for each list, its length if sizes determine it, else null.
+ * Throws TapeMismatch if the trace relied on something that has changed.
  */
 export function plannedAgain(
   { traced, given, plan: before }: Recorded,

@@ -225,7 +225,7 @@ export class EffectLog {
     }
   }
 
-  /** Iterates over what the trace has put at the given keys of an object, or anywhere in it. */
+  /** Iterates over the values that the trace has written at the given keys of an object, or anywhere in it. */
   *partsChanged(
     object: object,
     keys: ReadonlySet<string | symbol>,

@@ -22,7 +22,7 @@ export function unguardedReads(read: readonly Source[], guards: readonly Guard[]
  * Dates have a date, and another function with the same code may have variables that are not initialized yet.
  */
 const mayThrow = (source: Source): boolean =>
-  source.kind === 'query' ? source.query === 'date' : throwing.test(source.kind);
+  source.kind === 'query' ? /^(?:date|target)$/.test(source.query) : throwing.test(source.kind);
 
 const throwing = /^(?:property|hasProperty|private|hasPrivate|closureName)$/;
 

@@ -36,7 +36,7 @@ export interface Execution {
   appendControl(op: OpRecord, inputs: readonly Tensor[], programs: readonly Program[]): Tensor[];
   /**
    * Appends a call with data-dependent shapes; returns its results. `again`: plans it for operands of other sizes.
-   * `counts`: the number of elements of each list of which the sizes determine it, else null.
+   * `counts`: for each list, its length if sizes determine it, else null.
    */
   appendResizable(
     planned: PlannedSite,

@@ -129,7 +129,7 @@ export class OwnedTensors {
     const isFew = this.#owned.size <= 4 && !this.#containers;
     const held = isFew ? null : new Set<unknown>();
     if (held) forEachHeld(frames, (value) => held.add(value));
-    for (const tensor of basesLast(this.#owned)) {
+    for (const tensor of this.#owned) {
       if (!(held ? held.has(tensor) : anyFrameContains(frames, tensor))) this.#dispose(tensor);
     }
     if (held && this.#containers) this.#disposeUnreachable(held, this.#containers);
@@ -177,26 +177,19 @@ export class OwnedTensors {
 
   /** Frees all tensors after the call. */
   disposeAll(): void {
-    for (const tensor of basesLast([...this.#owned, ...(this.#contained ?? none)])) {
-      this.#dispose(tensor);
-    }
-    // The remaining bases are left to the collector, like those of eager execution.
-    this.#made?.clear();
+    for (const tensor of this.#owned) this.#dispose(tensor);
+    for (const tensor of this.#contained ?? none) this.#dispose(tensor);
     this.#savedMemory?.settle();
   }
 
   /**
-   * Frees the tensor. The base of live views stays until a later call: a write to one of the views gives the others a new
-   * place in the graph by way of their base.
+   * Frees the tensor. The base of live views stays as long as they do: a write to one of them gives the others a new place
+   * in the graph by way of their base.
    */
   #dispose(tensor: Tensor): void {
     this.#contained?.delete(tensor);
-    if (isBase(tensor)) {
-      this.add(tensor);
-      return;
-    }
     this.#made?.delete(tensor);
-    tensor.dispose();
+    tensor.disposeAfterViews();
   }
 
   /** Registers the objects that a run created, and how effects use them. */
@@ -249,19 +242,6 @@ export class OwnedTensors {
       else this.#dispose(tensor);
     }
   }
-}
-
-/** Whether the tensor is the base of other live handles. */
-function isBase(tensor: Tensor): boolean {
-  const { family } = tensor;
-  return family !== null && family.base === tensor && family.lease.live > 1;
-}
-
-function basesLast(tensors: Iterable<Tensor>): Iterable<Tensor> {
-  for (const each of tensors) {
-    if (isBase(each)) return [...tensors].sort((a, b) => Number(isBase(a)) - Number(isBase(b)));
-  }
-  return tensors;
 }
 
 /** Returns everything that an object references, without running a getter. */

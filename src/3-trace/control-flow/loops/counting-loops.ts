@@ -71,7 +71,9 @@ function iterationsOf(
     number,
     number?,
   ];
-  const bound = isScalar ? literal(decides) : known(second!);
+  // A bound that the loop carries is known before it only if no iteration changes it.
+  const isBoundKept = second !== undefined && (steps.length <= second || steps[second] === 0);
+  const bound = isScalar ? literal(decides) : isBoundKept ? known(second) : undefined;
   const upwards = compared.startsWith('<');
   const start = known(first);
   if (!bound || !start || steps[first] !== (upwards ? 1 : -1)) return undefined;

@@ -57,12 +57,12 @@ export class LoopPlans {
     throw new RestartTrace();
   }
 
-  /** Returns whether an earlier attempt has found this of the instruction. */
+  /** Returns whether an earlier attempt has made this finding about the instruction. */
   has(finding: Finding, code: Code, pc: Pc): boolean {
     return this.#findings.get(code, pc)?.has(finding) ?? false;
   }
 
-  /** Restarts the trace, which then knows this of the instruction. */
+  /** Restarts the trace, with this finding about the instruction. */
   restartWith(finding: Finding, code: Code, pc: Pc): never {
     this.#find(finding, code, pc);
     throw new RestartTrace();
@@ -122,7 +122,7 @@ export class LoopPlans {
   /** True if the program tracks whether tensors require gradients where that is data-dependent. */
   tracksGradients = false;
 
-  /** Restarts the trace with one of these. */
+  /** Restarts the trace with this option on. */
   enable(option: 'shapesDiffer' | 'seedsInside' | 'tracksGradients'): never {
     this[option] = true;
     throw new RestartTrace();

@@ -80,6 +80,9 @@ export function writePrivate(
   if (!field) {
     const source: Source = { kind: 'private', base: place.source, access, name, slot: true };
     field = { slot: new PrivateSlot(access, place.value), source };
+    // In a later call, another object may lack the field: the read throws there.
+    const read: Source = { kind: 'private', base: place.source, access, name, slot: false };
+    t.read(read, access.get(place.value));
     t.writtenFields.set(place.value, [...(t.writtenFields.get(place.value) ?? []), field]);
   }
   t.effects.write(field.slot, field.source, 'value', value);
