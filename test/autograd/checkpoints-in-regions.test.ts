@@ -43,6 +43,72 @@ const cases: Readonly<Record<string, Case>> = {
       return h;
     },
   },
+  'one of two names of a tensor is assigned afterwards': {
+    isOne: false,
+    fn:
+      ({ w, v }) =>
+      (x) => {
+        let y = x;
+        let [p, q, r] = [w, w, v];
+        if (x.sum().itemSync() > -100) {
+          y = checkpoint((a: Tensor) => a.matmul(p).tanh().matmul(q).tanh().matmul(r).tanh(), x);
+        }
+        q = r;
+        return y.mul(2);
+      },
+  },
+  'an element that occurs twice is replaced afterwards': {
+    isOne: false,
+    fn:
+      ({ w, v }) =>
+      (x) => {
+        let y = x;
+        const all = [w, w, v];
+        if (x.sum().itemSync() > -100) {
+          y = checkpoint((a: Tensor) => all.reduce((h, each) => h.matmul(each).tanh(), a), x);
+        }
+        all[1] = v;
+        return y.mul(2);
+      },
+  },
+  'the body reads NaN': {
+    isOne: true,
+    fn:
+      ({ w }) =>
+      (x) => {
+        let y = x;
+        const limit = Number.NaN;
+        if (x.sum().itemSync() > -100) {
+          y = checkpoint((a: Tensor) => a.matmul(w).where(a.gt(limit).logicalNot(), a).tanh(), x);
+        }
+        return y.mul(2);
+      },
+  },
+  'the body contains a branch, and what it reads is replaced afterwards': {
+    isOne: false,
+    fn: (state) => (x) => {
+      const y = checkpoint((a: Tensor) => {
+        let h = a;
+        if (h.sum().itemSync() > -100) h = h.matmul(state.weights[0]!).tanh();
+        return h.matmul(state.weights[0]!).tanh();
+      }, x);
+      state.weights[0] = state.v;
+      return y.mul(2);
+    },
+  },
+  'the body counts its calls in a variable': {
+    isOne: false,
+    fn: () => (x) => {
+      let count = 0;
+      const leaf = x.detach().requiresGrad_();
+      const y = checkpoint((a: Tensor) => {
+        count++;
+        return a.mul(count).tanh().sin();
+      }, leaf);
+      y.sum().backward();
+      return leaf.grad!.mul(2);
+    },
+  },
   'a property is replaced in a branch': {
     isOne: false,
     fn: (state) => (x) => {
