@@ -157,10 +157,7 @@ it.each(cases)('%s, by %s', async (_name, bundler, contents, kilobytes) => {
 /** Saved programs, and the most kB that a page downloads to load and run each of them. */
 const saved: Readonly<Record<string, readonly [model: () => Mlp | ConvNet, Kilobytes]>> = {
   'the MLP for digits': [() => new Mlp(64), { rolldown: 138.9, esbuild: 144.5 }],
-  'the convolutional network for digits': [
-    () => new ConvNet(4),
-    { rolldown: 164.6, esbuild: 171 },
-  ],
+  'the convolutional network for digits': [() => new ConvNet(4), { rolldown: 164.6, esbuild: 171 }],
 };
 
 /** Prints the addresses of all modules that are loaded. */
