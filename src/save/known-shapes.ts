@@ -17,7 +17,7 @@ export function expectKnownShapes(name: string, steps: readonly Step[]): void {
         what: `save: ${name || 'the function'} can't be saved as it was captured`,
         given: `${op.call.name}${place} of data-dependent shape`,
         expected:
-          'shapes that follow from those of the arguments: a file has no compiler to plan others with',
+          'shapes that are known when the program is compiled: a file has no compiler to plan others with',
         remedy:
           'give the tensor a known shape and mask what is too much: x.mul(mask) instead of x.narrow(0, 0, n), rows written into zeros([most, 4]) instead of stack(list)',
       });

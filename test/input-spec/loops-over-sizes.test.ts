@@ -3,9 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   cat,
+  loadProgram,
   manualSeed,
   nn,
   randn,
+  save,
   stack,
   type Tensor,
   tensor,
@@ -187,6 +189,7 @@ describe('recurrent modules', () => {
     for (const hasLengths of [false, true]) {
       const graph = toStatic(forward, {
         fullGraph: true,
+        unrollLimit: 4,
         inputSpec: [tensorSpec(isFirst ? [3, 'n', 4] : ['n', 3, 4])],
       });
       for (const [i, n] of sizes.entries()) {
@@ -209,5 +212,15 @@ describe('recurrent modules', () => {
         fallbacks: [],
       });
     }
+  });
+
+  it('can be saved without an unrollLimit', async () => {
+    const net = new nn.GRU(4, 6);
+    const forward = (x: Tensor) => net.forward(x)[0];
+    const graph = toStatic(forward, { fullGraph: true, inputSpec: [tensorSpec(['n', 3, 4])] });
+    const inputs = [3, 5].map((n) => randn([n, 3, 4]));
+    for (const x of inputs) graph(x);
+    const loaded = await loadProgram(await save(graph));
+    for (const x of inputs) expectSame(loaded(x), forward(x));
   });
 });

@@ -4,6 +4,7 @@ import { sourceKey } from '../../../guards/source-key.ts';
 import { keptBecause } from '../../../traces/kept-loops.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import { structureOf } from '../../../vm/bytecode/structure.ts';
+import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { Variable } from '../../variables/variable.ts';
@@ -22,6 +23,8 @@ export function keepLoopOfOpenSize(
 ): void {
   if (t.control.policy !== 'always' || !dependsOnOpenSize(t, test)) return;
   const { code } = frame.closure;
+  // Files and exported models hold recurrent modules as unrolled steps.
+  if (isFrameworkFile(code.source.file) && !t.control.limitsUnrolling) return;
   for (const loop of structureOf(code).loops.values()) {
     if (!loop.body.has(frame.pc) || loop.body.has(whenTrue) === loop.body.has(whenFalse)) continue;
     if (t.control.isActive(frame, loop) || t.control.plans.of(code, loop) !== undefined) continue;
