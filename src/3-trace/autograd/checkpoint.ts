@@ -3,7 +3,7 @@
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenInputs } from '../../../runtime/program/writes.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { assignableBy } from '../control-flow/awaited-checkpoints.ts';
+import { assignableBy, isSameState } from '../control-flow/awaited-checkpoints.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { specialized } from '../variables/unions.ts';
 import { prototypeOf, type TensorVariable, type Variable } from '../variables/variable.ts';
@@ -29,9 +29,7 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
     try {
       const before = assignableBy(body);
       const output = frame.run();
-      const after = assignableBy(body);
-      const assigns =
-        after.length !== before.length || after.some((each, i) => !Object.is(each, before[i]));
+      const assigns = !isSameState(assignableBy(body), before);
       const results = resultsIn(output);
       if (assigns || effects.changes > changes || t.random.reseeded !== seed) throw hasEffects();
       if (outer) return output;

@@ -60,8 +60,13 @@ function reachedBy(t: Tracer, { roots, reads }: AwaitedWork): readonly Variable[
   for (const [object, keys] of reads) {
     for (const each of t.effects.partsChanged(object, keys)) if (each) reached.add(each);
   }
-  for (const each of reached) for (const part of containedIn(each)) if (part) reached.add(part);
-  return [...reached];
+  return withContained(reached);
+}
+
+/** Adds everything that the variables contain, at any depth. */
+function withContained(found: Set<Variable>): readonly Variable[] {
+  for (const each of found) for (const part of containedIn(each)) if (part) found.add(part);
+  return [...found];
 }
 
 /** Moves the awaited calls of a branch or loop to the program around it. Call this before its op is appended. */
@@ -123,10 +128,7 @@ class CheckpointInside implements CheckpointedWork {
     if (!this.#isAwaited) return;
     const now = this.#stateNow();
     this.#state ??= now;
-    const before = this.#state;
-    if (now.length !== before.length || now.some((each, i) => !Object.is(each, before[i]))) {
-      throw workDiffers();
-    }
+    if (!isSameState(now, this.#state)) throw workDiffers();
   }
 
   expectAsInRegion(): void {
@@ -162,11 +164,13 @@ class CheckpointInside implements CheckpointedWork {
   }
 }
 
+export function isSameState(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && one.every((each, i) => Object.is(each, other[i]));
+}
+
 /** Returns what identifies everything that the function can reach and assign, apart from the data of tensors. */
 export function assignableBy(fn: Variable): readonly unknown[] {
-  const reached = new Set([fn]);
-  for (const each of reached) for (const part of containedIn(each)) if (part) reached.add(part);
-  return [...reached].flatMap((each) =>
+  return withContained(new Set([fn])).flatMap((each) =>
     each.kind === 'tensor' ? [each] : [...contentOf(each), ...referred(containedIn(each))],
   );
 }

@@ -10,6 +10,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { TapeMismatch } from '../state/tape.ts';
 import { sampleRuns } from '../variables/sample-numbers.ts';
 import { metasOf } from './call-operands.ts';
+import { DrawsNumbers } from './call-stream.ts';
 import { sizesOf, type Trial, trialsOf } from './call-trials.ts';
 import { performing, type ResultSizes, type TracedCall } from './traced-call.ts';
 
@@ -75,7 +76,7 @@ export function plannedAgain(
     const plan = plannedCall(again, samples, trials);
     if (isAlike(before, plan)) return plan;
   } catch (error) {
-    if (!(error instanceof GraphBreak)) throw error;
+    if (!(error instanceof GraphBreak || error instanceof DrawsNumbers)) throw error;
   }
   throw new TapeMismatch();
 }

@@ -94,9 +94,7 @@ export class ObjectsMet {
   }
 
   #collect(key: Key, object: object): void {
-    const keys = this.#reads?.get(object);
-    if (keys) keys.add(key);
-    else this.#reads?.set(object, new Set([key]));
+    if (this.#reads) getOrInsert(this.#reads, object, () => new Set()).add(key);
   }
 
   #add(key: Key, object: object, source: Source): void {
@@ -106,8 +104,6 @@ export class ObjectsMet {
   }
 
   #change(key: Key, object: object): void {
-    const objects = this.#changed.get(key);
-    if (objects) objects.add(object);
-    else this.#changed.set(key, new OwnSet<object>().add(object));
+    getOrInsert(this.#changed, key, () => new OwnSet()).add(object);
   }
 }

@@ -23,7 +23,7 @@ export function appliedTo(fn: string, ...args: readonly NumberExpr[]): NumberExp
 export const constant = (value: number): NumberExpr => ({ kind: 'constant', value });
 
 /** Whether the number is an integer, so that sums of it and counts are exact in any order. */
-function isWhole(expr: NumberExpr): boolean {
+export function isWhole(expr: NumberExpr): boolean {
   switch (expr.kind) {
     case 'source':
       return isSize(expr.source);
