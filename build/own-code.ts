@@ -1,13 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { deflateRawSync } from 'node:zlib';
 import type { AnyNode } from 'acorn';
 import { transformSync } from 'esbuild';
 import MagicString from 'magic-string';
 import type { Plugin } from 'rolldown';
 import { publishedScheme } from '../runtime/errors/own-code.ts';
 import type { EmbeddedSource, ModuleText } from '../src/1-capture/marked/probe.ts';
-import { unpack } from '../src/1-capture/marked/unpack.ts';
 import type { StoredFunctions } from '../src/1-capture/stored/stored-functions.ts';
 import { transform } from '../src/plugin/transform.ts';
 import { childrenOf } from '../src/vm/syntax/children.ts';
@@ -16,8 +14,9 @@ import { parse } from '../src/vm/syntax/parse.ts';
 /** Files that captures trace into (`src/3-trace/state/framework-files.ts`). */
 const captured = /^runtime\/(?:nn|optim|functional|distributions|control-flow|onnx)\//;
 
-/** Part of every program, with or without the compiler. */
-const always = /^runtime\/nn\/module\//;
+/** Part of every program that trains layers, with or without the compiler. */
+const always =
+  /^runtime\/(?:nn\/module\/|nn\/linear\.|optim\/(?:absent-names|momentum|optimizer|optimizer-\w+|penalty|sgd)\.)/;
 
 /** Texts of instrumented modules by file, for modules that don't carry them. */
 export type OwnTexts = Map<string, ModuleText>;
@@ -62,8 +61,9 @@ function movedText(code: string, texts: OwnTexts): string {
   const last = /\nfunction (\w+)\(\)\{return(\{.*\})\}\n$/.exec(code);
   if (!last) throw new Error('an instrumented module ends without its text');
   const source = JSON.parse(last[2]!) as EmbeddedSource;
-  texts.set(source.file, unpack(source));
-  const { file } = source;
+  const { file, text } = source;
+  if (!text) throw new Error('an instrumented module lacks its text');
+  texts.set(file, text);
   return `${code.slice(0, last.index)}\nfunction ${last[1]}(){return${JSON.stringify({ file })}}\n`;
 }
 
@@ -74,14 +74,13 @@ export function ownTexts(compiled: string, texts: OwnTexts): Plugin {
   const module = join(compiled, 'src/1-capture/marked/own-texts.js');
   return {
     name: 'own-texts',
-    transform: (code, id) =>
-      id === module ? code.replace("= '';", `= '${textsPlaceholder}';`) : null,
+    transform: (code, id) => (id === module ? code.replace('({})', textsPlaceholder) : null),
     renderChunk(code) {
       if (!code.includes(textsPlaceholder)) return null;
       // Modules are instrumented in any order, but builds have to be reproducible.
       const sorted = [...texts].sort(([a], [b]) => (a < b ? -1 : 1));
       const json = JSON.stringify(Object.fromEntries(sorted));
-      return code.replace(textsPlaceholder, deflateRawSync(json, { level: 9 }).toString('base64'));
+      return code.replace(textsPlaceholder, () => `(${json})`);
     },
   };
 }

@@ -1,10 +1,10 @@
-import { deflateRawSync } from 'node:zlib';
 import type { EmbeddedSource, ModuleText } from '../1-capture/marked/probe.ts';
 import type { SourceMapData } from './source-map.ts';
 
 /**
  * The source stored in an instrumented module: its text before the probes were inserted, and the map to the user's file
- * if it was compiled before. Compressed together, since the two texts are similar.
+ * if it was compiled before. It isn't compressed: a compressed page is smaller without, since this text is similar to
+ * the instrumented code.
  */
 export function embeddedSource(
   code: string,
@@ -13,10 +13,7 @@ export function embeddedSource(
   { withContent, commonJs }: { readonly withContent: boolean; readonly commonJs: boolean },
 ): EmbeddedSource {
   const plain = moduleText(code, file, incoming, withContent);
-  const text = commonJs ? { ...plain, commonJs } : plain;
-  const json = JSON.stringify(text);
-  const packed = deflateRawSync(json, { level: 9 }).toString('base64');
-  return packed.length < json.length ? { file, packed } : { file, text };
+  return { file, text: commonJs ? { ...plain, commonJs } : plain };
 }
 
 function moduleText(

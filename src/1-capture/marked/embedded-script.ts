@@ -7,9 +7,9 @@ import { makeScriptText } from '../script/script-text.ts';
 import { type FunctionOutline, outlineOf } from '../stored/function-outline.ts';
 import type { StoredFunction } from '../stored/read-function.ts';
 import { ModuleSyntax } from './module-syntax.ts';
+import { ownTexts } from './own-texts.ts';
 import type { EmbeddedSource, ModuleText } from './probe.ts';
 import { findStored } from './stored-functions.ts';
-import { unpack } from './unpack.ts';
 
 /** A function of an instrumented module. */
 export interface EmbeddedFunction extends FunctionOutline {
@@ -95,17 +95,22 @@ class EmbeddedModule {
   }
 
   #text(): ModuleText {
-    this.#content ??= unpack(this.#embedded);
+    this.#content ??= textOf(this.#embedded);
     return this.#content;
   }
 }
 
-/** Returns a source whose text is unpacked on first use. The name of a file of this package is known before. */
-function lazySource(url: string, unpacked: () => ModuleText): SourceText {
+function textOf({ file, text = ownTexts()[file] }: EmbeddedSource): ModuleText {
+  invariant(text, `the text of ${file} is missing`);
+  return text;
+}
+
+/** Returns a source whose text is read on first use. The name of a file of this package is known before. */
+function lazySource(url: string, read: () => ModuleText): SourceText {
   let made: SourceText | undefined;
   const open = (): SourceText => {
     if (!made) {
-      const { code, map } = unpacked();
+      const { code, map } = read();
       made = makeScriptText({ text: code, url, map });
     }
     return made;

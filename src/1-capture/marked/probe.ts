@@ -7,12 +7,8 @@
 /** A module as it was before the build plugin inserted probes. */
 export interface EmbeddedSource {
   readonly file: string;
-  /**
-   * `ModuleText` as JSON, or deflated and in base64 if that is shorter. If both are missing, it is in
-   * `own-texts.ts`.
-   */
+  /** If missing, it is in `own-texts.ts`. */
   readonly text?: ModuleText;
-  readonly packed?: string;
 }
 
 export interface ModuleText {
