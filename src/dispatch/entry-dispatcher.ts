@@ -294,7 +294,7 @@ export class EntryDispatcher {
     if (point.isPassed) return;
     point.isPassed = true;
     const why =
-      'hundreds of sizes were compiled here and new ones keep coming. From now on, a size is compiled when it recurs';
+      'many sizes were compiled here, and new ones keep coming. From now on, sizes are compiled when they recur';
     this.#reportNative(frames, why);
   }
 

@@ -81,7 +81,9 @@ export class SizedEntries {
     // Avoids building a string where one positive number is the whole key.
     const isPlain = this.#last.length === 1 && typeof first === 'number' && first > 0;
     const key = isPlain ? first : this.#last.map(exactText).join();
-    if (this.#passing && !this.#entries.has(key) && !this.#passing.isWorthCompiling(key)) {
+    if (this.#entries.has(key)) {
+      this.#passing?.recur();
+    } else if (this.#passing?.isWorthCompiling(key, this.#last) === false) {
       this.declines = true;
       return null;
     }
