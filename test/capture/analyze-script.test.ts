@@ -2,6 +2,7 @@ import { parse } from 'acorn';
 import { describe, expect, test } from 'vitest';
 import { analyzeScript } from '../../src/1-capture/script/analyze-script.ts';
 import { type FunctionFacts, isNeverReassigned } from '../../src/1-capture/script/binding.ts';
+import { entryRanges } from '../../src/1-capture/script/entry-positions.ts';
 
 const analyze = (text: string, sourceType: 'module' | 'script' = 'module') =>
   analyzeScript(parse(text, { ecmaVersion: 'latest', sourceType })).functions;
@@ -97,4 +98,37 @@ test('`this` and `super` count for the arrows they pass through', () => {
     ['arrow', true, true],
     ['arrow', true, true],
   ]);
+});
+
+test('private names count for the functions inside the class that declares them', () => {
+  const text = `class A {
+    #a;
+    m() { return () => this.#a; }
+    made() { return class { #a; #b; at(o) { return (() => this.#a + this.#b)(); } of(o) { return #b in o } } }
+    mixed() { return class { #b; at(o) { return o.#a + this.#b } } }
+  }`;
+  const names = analyze(text).map(({ privateNames }) => [...privateNames].join());
+  expect(names).toEqual(['a', 'a', '', 'a,b', 'a,b', 'b', 'a', 'a,b']);
+});
+
+describe('a scope is not taken in a static block or field', () => {
+  const unsafe = (text: string) => {
+    const facts = analyze(text).find(({ kind }) => kind === 'arrow') as FunctionFacts;
+    return entryRanges(facts, () => false).unsafe?.why;
+  };
+  const inside = 'a static block or field begins';
+
+  test.each([
+    ['import { a } from "x"; () => { class B { static { a() } } }', inside],
+    ['import { a } from "x"; () => { class B { static b = a() } return a }', inside],
+    ['import { a } from "x"; (b = class { static b = 1 }) => a', inside],
+    ['() => { class B { static b = 1 } return this }', inside],
+    ['let a; () => { class B { static b = 1 } return a }', undefined],
+    [
+      'import { a } from "x"; () => { class B { b = 1; static c; static d() { class C { static e = 1 } } } return a }',
+      undefined,
+    ],
+  ])('%s', (text, expected) => {
+    expect(unsafe(text)).toBe(expected);
+  });
 });

@@ -208,6 +208,30 @@ test('entry/what a computed key of a parameter would run is refused, not run', (
   expect(effects).toBe(0);
 });
 
+test('entry/the this of a static block is not taken for that of the function around it', () => {
+  effects = 0;
+  let changing = 1;
+  class Around {
+    arrow = () => {
+      class Inner {
+        static made = effects++;
+      }
+      return [Inner, this, changing, marker];
+    };
+    other = () => {
+      class Inner {
+        static made = effects++;
+      }
+      return [Inner, changing, marker];
+    };
+  }
+  changing++;
+  const { arrow, other } = new Around();
+  expect(refused(arrow).reason).toBe('unsafe-entry');
+  expect(captured(other).scope.get('changing')).toBe(2);
+  expect(effects).toBe(0);
+});
+
 test('entry/a derived class keeps its parent', () => {
   captured(Derived);
   expect(Object.getPrototypeOf(Derived)).toBe(Base);

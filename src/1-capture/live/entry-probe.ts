@@ -35,8 +35,9 @@ export function probeEntry(
   const { classNode } = facts;
   const entry = entryOf(session, at, script, facts);
   if (entry.unsafe) {
-    const { file, line } = script.text.position(entry.unsafe.start);
-    return refuse('unsafe-entry', `A computed key in ${file}:${line} would run at the entry.`);
+    const { node, why } = entry.unsafe;
+    const { file, line } = script.text.position(node.start);
+    return refuse('unsafe-entry', `At the entry, ${why} (${file}:${line}).`);
   }
 
   let evaluate: Evaluate | undefined;

@@ -9,6 +9,7 @@ import type { ScriptWalk } from './script-walk.ts';
 export function analyzeClass(walk: ScriptWalk, node: ClassNode, context: ScopeContext): void {
   const { functions, classes, visit } = walk;
   const scope = new LexicalScope('class', context.scope);
+  scope.privateNames = new Set(declaredPrivateNames(node));
   if (node.id) declareLocal(scope, node.id.name, 'self', context, node);
   const inner: ScopeContext = { ...context, scope, strict: true };
   visit(node.superClass, inner);
@@ -64,6 +65,13 @@ function analyzeMember(
     analyzeFunction(walk, member.value, 'method', isOwn ? fields : context);
   }
 }
+
+const declaredPrivateNames = ({ body }: ClassNode): string[] =>
+  body.body.flatMap((member) =>
+    member.type !== 'StaticBlock' && member.key.type === 'PrivateIdentifier'
+      ? [member.key.name]
+      : [],
+  );
 
 /** Returns the names of the private elements that the constructor adds to an instance. */
 export function privateElements({ body }: ClassNode): string[] {

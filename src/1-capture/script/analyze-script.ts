@@ -18,6 +18,7 @@ import {
   declareLocal,
   markThis,
   reference,
+  referencePrivate,
   type ScopeContext,
 } from './scope-context.ts';
 import { hasUseStrict, type ScriptWalk } from './script-walk.ts';
@@ -75,7 +76,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
         markThis(context, 'usesSuper');
         return;
       case 'PrivateIdentifier':
-        for (let fn = context.fn; fn; fn = fn.enclosing) fn.privateNames.add(node.name);
+        referencePrivate(node.name, context);
         return;
       case 'MetaProperty':
       case 'ImportDeclaration':

@@ -46,6 +46,8 @@ export class LexicalScope {
   seesEval = false;
   /** True if sloppy `arguments` aliases the parameters. */
   aliasesArguments = false;
+  /** The private names that the class of this scope declares. */
+  privateNames: ReadonlySet<string> | undefined;
 
   constructor(
     readonly kind: 'program' | 'function' | 'body' | 'block' | 'class',
@@ -99,6 +101,7 @@ export interface FunctionFacts {
   readonly bodyNames: Set<string>;
   /** Names declared in it, outside inner functions, and where. A free name among them is hidden there. */
   readonly declared: Map<string, Extent[]>;
+  /** Private names that it or its inner functions use, of classes around it. */
   readonly privateNames: Set<string>;
   usesThis: boolean;
   usesSuper: boolean;

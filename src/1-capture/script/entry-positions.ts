@@ -12,8 +12,8 @@ export interface OffsetRange {
 export interface EntryRanges {
   /** Breaks at all positions in these ranges stop a call before any effect of its body. */
   readonly ranges: readonly OffsetRange[];
-  /** Set if code with effects runs before the first possible break. */
-  readonly unsafe?: AnyNode;
+  /** Set if the scope can't be taken at the first possible break. */
+  readonly unsafe?: { readonly node: AnyNode; readonly why: string };
 }
 
 /**
@@ -41,8 +41,11 @@ export function entryRanges(
   if (node.body.type !== 'BlockStatement') arm(node.body);
   else if (!armStatements(node.body.body)) ranges.push({ from: node.body.end - 1, to: node.end });
 
-  const unsafe = passed.map(effectWithoutBreak).find((effect) => effect !== undefined);
-  return unsafe ? { ranges, unsafe } : { ranges };
+  const effect = firstOf(passed, effectWithoutBreak);
+  if (effect) return { ranges, unsafe: { node: effect, why: 'a computed key would run' } };
+  const inside = isReadableInStatics(facts) ? undefined : firstOf(passed, staticInitializer);
+  if (!inside) return { ranges };
+  return { ranges, unsafe: { node: inside, why: 'a static block or field begins' } };
 
   /** Returns true if a statement is certain to stop. */
   function armStatements(statements: readonly Statement[]): boolean {
@@ -150,6 +153,34 @@ function fieldInitializers({ classNode }: FunctionFacts): AnyNode[] {
   );
 }
 
+function firstOf(
+  nodes: readonly AnyNode[],
+  find: (node: AnyNode) => AnyNode | undefined,
+): AnyNode | undefined {
+  for (const node of nodes) {
+    const found = find(node);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/**
+ * Returns whether the scope can be taken in a static block or field. These have a `this` of their own, and V8 finds
+ * imported variables there only once: reading one through a second evaluator ends the process.
+ */
+function isReadableInStatics({ kind, free, usesThis, usesSuper }: FunctionFacts): boolean {
+  if (usesSuper || (kind === 'arrow' && usesThis)) return false;
+  return [...free.values()].every((binding) => binding?.kind !== 'import');
+}
+
+/** Returns a static block, or the value of a static field, of a class in `node`. */
+function staticInitializer(node: AnyNode): AnyNode | undefined {
+  if (isFunctionNode(node)) return undefined;
+  if (node.type === 'StaticBlock') return node;
+  if (node.type === 'PropertyDefinition' && node.static && node.value) return node.value;
+  return firstOf(childrenOf(node), staticInitializer);
+}
+
 /**
  * Finds effects without a possible breakpoint: computed keys of patterns and classes are evaluated without one
  * unless they contain a call. An assignment there would take place, and a property could be a getter.
@@ -160,11 +191,7 @@ function effectWithoutBreak(node: AnyNode): AnyNode | undefined {
     const effect = findEffect(node.key as AnyNode);
     if (effect) return effect;
   }
-  for (const child of childrenOf(node)) {
-    const effect = effectWithoutBreak(child);
-    if (effect) return effect;
-  }
-  return undefined;
+  return firstOf(childrenOf(node), effectWithoutBreak);
 }
 
 function findEffect(node: AnyNode): AnyNode | undefined {
@@ -172,11 +199,7 @@ function findEffect(node: AnyNode): AnyNode | undefined {
   if (node.type === 'AssignmentExpression' || node.type === 'UpdateExpression') return node;
   if (node.type === 'UnaryExpression' && node.operator === 'delete') return node;
   if (node.type === 'MemberExpression' && !isSymbolConstant(node)) return node;
-  for (const child of childrenOf(node)) {
-    const effect = findEffect(child);
-    if (effect) return effect;
-  }
-  return undefined;
+  return firstOf(childrenOf(node), findEffect);
 }
 
 /** `Symbol.iterator` and other well-known symbols. */

@@ -40,9 +40,11 @@ export const captureRefusals = {
   },
   'unsafe-entry': {
     explanation:
-      'The scope is taken at the entry of a call that never runs the body; here it would run some.',
+      'The scope is taken at the entry of a call that never runs the body; here it would run some, or begin a static ' +
+      'block, where `this` and imported variables are not those of the function.',
     remedy:
-      'Move assignments and property reads out of computed keys in parameters, or pass `scope`.',
+      'Move assignments and property reads out of computed keys in parameters, put a statement before a class with ' +
+      'static fields or blocks, or pass `scope`.',
   },
   'entry-missed': {
     explanation: 'The entry of the function was not reached, so its scope could not be taken.',

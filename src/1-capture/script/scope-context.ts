@@ -36,6 +36,17 @@ export function reference(
   }
 }
 
+/** Adds a private name to the functions between its use and the class that declares it. */
+export function referencePrivate(name: string, context: ScopeContext): void {
+  let scope: LexicalScope | undefined = context.scope;
+  for (let fn = context.fn; fn; fn = fn.enclosing) {
+    for (; scope && scope !== fn.around; scope = scope.parent) {
+      if (scope.privateNames?.has(name)) return;
+    }
+    fn.privateNames.add(name);
+  }
+}
+
 export function markThis(context: ScopeContext, mark: 'usesThis' | 'usesSuper'): void {
   if (context.ownThis) return;
   for (let fn = context.fn; fn; fn = fn.kind === 'arrow' ? fn.enclosing : undefined) {
