@@ -1,7 +1,10 @@
 /** Verifies control ops without regions. */
 
+import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { isNumberCall } from '../../ops/numbers/number-calls.ts';
 import { scalarFunctions } from '../../ops/numbers/scalar-functions.ts';
+import { isNumberFormat, isTextCall } from '../number-text.ts';
+import { specialConstants } from '../print-part.ts';
 import type { ControlCheck } from './control-check.ts';
 
 const methods: readonly unknown[] = ['log', 'info', 'warn', 'error', 'debug'];
@@ -66,25 +69,77 @@ export function verifyMissing(check: ControlCheck): void {
 }
 
 export function verifyPrint(check: ControlCheck): void {
-  const { attrs, inputs } = check.step.op;
+  const { attrs } = check.step.op;
   if (!methods.includes(attrs.method))
     check.fail(`console.${String(attrs.method)}`, methods.join());
-  for (const part of lineParts(check, attrs.parts)) {
-    if (typeof part !== 'object' || part === null) check.fail('a part of a line', 'an object');
-    const entries = Object.entries(part);
-    const [kind, value] = entries[0] ?? [];
-    if (entries.length !== 1) check.fail('a part of a line', 'one of its kinds');
-    if (kind === 'constant') {
-      if (typeof value === 'object' && value !== null) check.fail('an object', 'a constant');
-      continue;
-    }
-    const isIndex =
-      ['value', 'number', 'boolean'].includes(String(kind)) && typeof value === 'number';
-    const id = isIndex ? inputs[value as number] : undefined;
-    if (id === undefined) check.fail(`the part ${JSON.stringify(part)}`, 'an operand');
-    if (kind !== 'value') check.expectSingle(check.graph.values[id]!);
-  }
+  for (const part of lineParts(check, attrs.parts)) verifyPart(check, part);
   check.expectNoResults();
+}
+
+function verifyPart(check: ControlCheck, part: unknown): void {
+  const [kind, value] = onlyEntry(check, part);
+  switch (kind) {
+    case 'constant':
+      if (typeof value === 'object' && value !== null) check.fail('an object', 'a constant');
+      return;
+    case 'special':
+      if (!Object.hasOwn(specialConstants, String(value))) check.fail(String(value), 'a constant');
+      return;
+    case 'text':
+      for (const each of listIn(check, value)) verifyText(check, each);
+      return;
+    case 'list':
+      for (const each of listIn(check, value)) verifyPart(check, each);
+      return;
+    case 'fields':
+      for (const field of listIn(check, value)) {
+        const [name, each] = listIn(check, field);
+        if (typeof name !== 'string') check.fail('a field of a line', 'a name');
+        verifyPart(check, each);
+      }
+      return;
+    default: {
+      const meta = operandOf(check, part);
+      if (kind !== 'value') check.expectSingle(meta);
+    }
+  }
+}
+
+function verifyText(check: ControlCheck, part: unknown): void {
+  if (typeof part === 'string') return;
+  if (typeof part !== 'object' || part === null) check.fail('a part of text', 'an object');
+  const { value, format, method, of, args } = part as Record<string, unknown>;
+  if (method !== undefined) {
+    if (!isTextCall(String(method), listIn(check, args))) check.fail('a call', 'a method of text');
+    for (const each of listIn(check, of)) verifyText(check, each);
+    return;
+  }
+  check.expectSingle(operandOf(check, value));
+  const number = Object(format) as { method?: unknown; digits?: unknown };
+  if (!isNumberFormat(String(number.method), number.digits)) {
+    check.fail('a format', 'a method of numbers');
+  }
+}
+
+/** Returns the operand that a part such as `{ number: 0 }` refers to. */
+function operandOf(check: ControlCheck, part: unknown): TensorMeta {
+  const [kind, value] = onlyEntry(check, part);
+  const isIndex = ['value', 'number', 'boolean'].includes(kind) && typeof value === 'number';
+  const id = isIndex ? check.step.op.inputs[value] : undefined;
+  if (id === undefined) check.fail(`the part ${JSON.stringify(part)}`, 'an operand');
+  return check.graph.values[id]!;
+}
+
+function onlyEntry(check: ControlCheck, part: unknown): [string, unknown] {
+  if (typeof part !== 'object' || part === null) check.fail('a part of a line', 'an object');
+  const [entry, ...others] = Object.entries(part);
+  if (!entry || others.length > 0) check.fail('a part of a line', 'one of its kinds');
+  return entry;
+}
+
+function listIn(check: ControlCheck, value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) check.fail('a part of a line', 'a list');
+  return value;
 }
 
 function lineParts(check: ControlCheck, text: unknown): readonly unknown[] {

@@ -1,8 +1,9 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { bind1 } from '../../ops/core/bind.ts';
 import { copy } from '../../ops/core/copy.ts';
-import { type TextPart, textWith } from '../../program/number-text.ts';
+import { textWith } from '../../program/number-text.ts';
 import type { Step } from '../../program/plan.ts';
+import { type PrintPart, type ScalarPart, specialConstants } from '../../program/print-part.ts';
 import type { ValueTable } from '../../program/program.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import type { Action } from '../scope/action.ts';
@@ -11,15 +12,6 @@ import { type Line, writeLine } from './lines.ts';
 import { readNumber } from './read-number.ts';
 
 type Method = 'log' | 'info' | 'warn' | 'error' | 'debug';
-
-/** An argument of the console: a constant, a tensor of the program, its number, or text with such numbers. */
-export type PrintPart =
-  | { readonly constant: string | number | boolean | null }
-  | { readonly value: number }
-  | ScalarPart
-  | { readonly text: readonly TextPart<ScalarPart>[] };
-
-type ScalarPart = { readonly number: number } | { readonly boolean: number };
 
 export function compilePrint({ op }: Step, values: ValueTable): Action {
   const method = op.attrs.method as Method;
@@ -33,8 +25,13 @@ export function compilePrint({ op }: Step, values: ValueTable): Action {
     'number' in part ? Number(read(slots, part.number)) : Boolean(read(slots, part.boolean));
   const lineOf = (slots: readonly Slot[], isLate: boolean): Line => {
     const shown: Tensor[] = [];
-    const args = parts.map((part) => {
+    const shownAs = (part: PrintPart): unknown => {
       if ('constant' in part) return part.constant;
+      if ('special' in part) return specialConstants[part.special];
+      if ('list' in part) return part.list.map(shownAs);
+      if ('fields' in part) {
+        return Object.fromEntries(part.fields.map(([name, field]) => [name, shownAs(field)]));
+      }
       if ('number' in part || 'boolean' in part) return scalarOf(slots, part);
       if ('text' in part) return textWith(part.text, (value) => scalarOf(slots, value));
       const id = op.inputs[part.value]!;
@@ -47,7 +44,8 @@ export function compilePrint({ op }: Step, values: ValueTable): Action {
       const copied = noGrad(() => bind1(copy, [tensor]));
       shown.push(copied);
       return copied;
-    });
+    };
+    const args = parts.map(shownAs);
     return {
       write: () => console[method](...args),
       release: () => {

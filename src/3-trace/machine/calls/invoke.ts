@@ -8,7 +8,6 @@ import { callBuiltin } from '../../builtins/builtins.ts';
 import { raiseWhatHostThrows } from '../../builtins/thrown-by-host.ts';
 import { readInGraph } from '../../control-flow/decide.ts';
 import { requestLoop } from '../../control-flow/loops/kept-loops.ts';
-import { printInGraph } from '../../control-flow/numbers/print.ts';
 import { scalarCall, scalarMethod } from '../../control-flow/numbers/scalars.ts';
 import { textCall } from '../../control-flow/numbers/text-operations.ts';
 import { orderOf, traceOrder } from '../../control-flow/sort-order.ts';
@@ -32,6 +31,7 @@ import {
   enterPassed,
 } from './enter-function.ts';
 import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
+import { printInGraph } from './print.ts';
 import { expectReceiver } from './required-receivers.ts';
 import { tracedAsync } from './traced-async.ts';
 
