@@ -64,7 +64,7 @@ it('print the same after the program was saved and loaded', async () => {
   expect(linesOf((input) => loaded(input), x(1, 2))).toEqual(expected);
 });
 
-it('refuse what is neither a tensor nor plain data', () => {
+it('refuse other values', () => {
   class Own {}
   // biome-ignore lint/suspicious/noSparseArray: a hole prints as one.
   for (const value of [new Own(), new Map(), () => 1, Symbol('a'), 3n, [1, , 2], [[, 1]]]) {

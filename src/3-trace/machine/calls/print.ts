@@ -44,7 +44,7 @@ export function printInGraph(
     if (!part)
       throw new GraphBreak(
         'native-call',
-        `console.${method}() of a value that is neither a tensor nor plain data`,
+        `console.${method}() of a value that a line of the program can't contain`,
       );
     parts.push(part);
   }
