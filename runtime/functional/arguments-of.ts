@@ -1,7 +1,6 @@
 /** Accepts PyTorch's arguments by position or by name: `new nn.Softplus(2, 1)`, `new nn.Softplus({ threshold: 1 })`. */
 
-import { ArgumentError } from '../errors/errors.ts';
-import { expectOptions, type OptionKinds, shown } from '../options/expect-options.ts';
+import { expectOptions, givenBothWays, type OptionKinds } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
 
 /** The object with all arguments by name, which may be passed as the only argument. */
@@ -30,13 +29,4 @@ export function argumentsOf<First>(
     : Object.fromEntries(Object.keys(kinds).map((name, i) => [name, given[i]]));
   expectOptions(owner, byName as ByName<First>, kinds);
   return byName as ByName<First>;
-}
-
-function givenBothWays(owner: string, other: unknown, names: readonly string[]): ArgumentError {
-  return new ArgumentError({
-    what: `${owner}: arguments by name and by position`,
-    given: `${shown(other)} after an object`,
-    expected: `either an object with ${names.join(', ')}, or values in this order`,
-    remedy: 'move the value into the object',
-  });
 }

@@ -23,5 +23,6 @@ export {
   blackmanWindow,
   hammingWindow,
   hannWindow,
+  kaiserWindow,
   type WindowOptions,
 } from './windows.ts';

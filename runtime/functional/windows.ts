@@ -4,9 +4,9 @@ import { ArgumentError, DTypeError } from '../errors/errors.ts';
 import type { CreateOptions } from '../ops/core/creation-options.ts';
 import { ones } from '../ops/movement/create.ts';
 import { arange } from '../ops/movement/ranges.ts';
-import { abs, add, cos, mul, rsub, sub } from '../ops/pointwise/pointwise.ts';
+import { abs, add, cos, mul, rsub, square, sub } from '../ops/pointwise/pointwise.ts';
 import { expectFlag, expectNumber } from '../ops/record/positional.ts';
-import { expectArguments } from '../options/expect-options.ts';
+import { expectArguments, givenBothWays } from '../options/expect-options.ts';
 import { anObject } from '../options/option-kinds.ts';
 import { type DType, dtypes } from '../spec/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -18,15 +18,27 @@ export interface WindowOptions {
   readonly device?: CreateOptions['device'];
 }
 
+/** Returns the argument, or its default value and the options that stand in its place. */
+function withOptions<T>(
+  name: string,
+  given: T | WindowOptions,
+  otherwise: T,
+  last: WindowOptions | undefined,
+): [given: T, options: WindowOptions | undefined] {
+  if (typeof given !== 'object' || given === null) return [given as T, last];
+  if (last !== undefined) throw givenBothWays(name, last, ['dtype', 'device']);
+  return [otherwise, given];
+}
+
 /** Computes a window from the positions of its elements, from 0 to 1. Options may stand in the place of `periodic`. */
 function windowOf(
   name: string,
   length: number,
   given: boolean | WindowOptions,
-  last: WindowOptions,
+  last: WindowOptions | undefined,
   factors: (positions: Tensor) => Tensor,
 ): Tensor {
-  const [periodic, options] = typeof given === 'object' ? [true, given] : [given, last];
+  const [periodic, options = {}] = withOptions(name, given, true, last);
   expectNumber(name, 'length', length);
   expectFlag(name, 'periodic', periodic);
   expectArguments(name, { options }, { options: anObject });
@@ -56,6 +68,28 @@ function windowOf(
   });
 }
 
+/** Returns Kaiser's window [length]: I₀(beta · √(1 − x²)) / I₀(beta) with x from −1 to 1; `beta` is 12 by default. */
+export function kaiserWindow(
+  length: number,
+  periodic: boolean | WindowOptions = true,
+  beta: number | WindowOptions = 12,
+  options?: WindowOptions,
+): Tensor {
+  const [shape, last] = withOptions('kaiserWindow', beta, 12, options);
+  expectNumber('kaiserWindow', 'beta', shape);
+  const quarter = (shape / 2) ** 2;
+  // The terms of I₀(z) = Σ ((z/2)^k / k!)² are below the rounding of float64 from here on.
+  const terms = Math.ceil(1.5 * Math.abs(shape)) + 20;
+  let whole = 1;
+  for (let k = terms; k > 0; k--) whole = 1 + (whole * quarter) / k ** 2;
+  return windowOf('kaiserWindow', length, periodic, last, (positions) => {
+    const argument = mul(rsub(square(sub(mul(positions, 2), 1)), 1), quarter);
+    let sum = ones([], { dtype: argument.dtype, device: argument.device });
+    for (let k = terms; k > 0; k--) sum = add(mul(mul(argument, 1 / k ** 2), sum), 1);
+    return mul(sum, 1 / whole);
+  });
+}
+
 /** Sums cosines with 1, 2 … periods over the window. */
 const cosines =
   (constant: number, ...shares: readonly number[]) =>
@@ -69,7 +103,7 @@ const cosines =
 export function hannWindow(
   length: number,
   periodic: boolean | WindowOptions = true,
-  options: WindowOptions = {},
+  options?: WindowOptions,
 ): Tensor {
   return windowOf('hannWindow', length, periodic, options, cosines(0.5, -0.5));
 }
@@ -80,7 +114,7 @@ export function hammingWindow(
   periodic: boolean | WindowOptions = true,
   alpha = 0.54,
   beta = 0.46,
-  options: WindowOptions = {},
+  options?: WindowOptions,
 ): Tensor {
   expectNumber('hammingWindow', 'alpha', alpha);
   expectNumber('hammingWindow', 'beta', beta);
@@ -91,7 +125,7 @@ export function hammingWindow(
 export function blackmanWindow(
   length: number,
   periodic: boolean | WindowOptions = true,
-  options: WindowOptions = {},
+  options?: WindowOptions,
 ): Tensor {
   return windowOf('blackmanWindow', length, periodic, options, cosines(0.42, -0.5, 0.08));
 }
@@ -100,7 +134,7 @@ export function blackmanWindow(
 export function bartlettWindow(
   length: number,
   periodic: boolean | WindowOptions = true,
-  options: WindowOptions = {},
+  options?: WindowOptions,
 ): Tensor {
   const triangle = (positions: Tensor) => rsub(abs(sub(mul(positions, 2), 1)), 1);
   return windowOf('bartlettWindow', length, periodic, options, triangle);

@@ -139,6 +139,7 @@ export {
   AvgPool3d,
   LPPool1d,
   LPPool2d,
+  LPPool3d,
   MaxPool1d,
   MaxPool2d,
   MaxPool3d,

@@ -165,6 +165,18 @@ export class LPPool2d extends LPPool<number | Pair> {
   }
 }
 
+/** The root of the sum of powers of each window of [n, c, d, h, w]. */
+export class LPPool3d extends LPPool<number | Triple> {
+  override forward(input: Tensor): Tensor {
+    const { p, kernel, options } = this;
+    return tidy(() => {
+      const means = avgPool3d(pow(input, p), kernel, options);
+      const [depth, height, width] = typeof kernel === 'number' ? [kernel, kernel, kernel] : kernel;
+      return this.rooted(means, depth * height * width);
+    });
+  }
+}
+
 /** Pools to the output size `size`; null keeps the input's size. */
 abstract class AdaptivePool<Size> extends Module {
   readonly size: Size;

@@ -186,7 +186,7 @@ export class ConstantLR extends LRScheduler {
     totalIters?: number,
   ) {
     super(optimizer);
-    const kinds = { factor: anyNumber, totalIters: steps };
+    const kinds = { factor: anyNumber, totalIters: count(0) };
     const settings = argumentsOf('ConstantLR', kinds, factor, totalIters);
     this.factor = settings.factor ?? 1 / 3;
     this.totalIters = settings.totalIters ?? 5;

@@ -97,6 +97,20 @@ export function notAnObject(
   });
 }
 
+/** Returns the error for a value by position behind the object that has all arguments. */
+export function givenBothWays(
+  owner: string,
+  other: unknown,
+  names: readonly string[],
+): ArgumentError {
+  return new ArgumentError({
+    what: `${owner}: arguments by name and by position`,
+    given: `${shown(other)} after an object`,
+    expected: `either an object with ${names.join(', ')}, or values in this order`,
+    remedy: 'move the value into the object',
+  });
+}
+
 /** Returns the error for an unknown option; its hint is the nearest known name. */
 export function unknownOption(
   owner: string,

@@ -4,7 +4,12 @@ import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { isModule } from '../nn/module/is-module.ts';
 import type { Module } from '../nn/module/module.ts';
-import { type LoadResult, loadKinds, nameIn, type StateNames } from '../nn/module/module-state.ts';
+import {
+  type LoadResult,
+  loadKinds,
+  nameAmong,
+  type StateNames,
+} from '../nn/module/module-state.ts';
 import { expectArguments, expectOptions } from '../options/expect-options.ts';
 import { that } from '../options/option-kinds.ts';
 import type { DType } from '../spec/dtype.ts';
@@ -117,7 +122,7 @@ export class Weights implements AsyncDisposable {
     const loaded = new Set<Tensor>();
     const absent: string[] = [];
     for (const [name, own] of Object.entries(state)) {
-      const there = nameIn(name, names);
+      const there = nameAmong(name, names, (each) => this.#tensors.has(each));
       const stored = this.#tensors.get(there);
       if (!stored) {
         absent.push(name);

@@ -6,6 +6,7 @@ import {
   blackmanWindow,
   hammingWindow,
   hannWindow,
+  kaiserWindow,
   type Tensor,
   tidy,
   toStatic,
@@ -18,6 +19,7 @@ const windows: Readonly<Record<string, (length: number, periodic?: boolean) => T
   hamming: (length, periodic) => hammingWindow(length, periodic, 0.54, 0.46, options),
   blackman: (length, periodic) => blackmanWindow(length, periodic, options),
   bartlett: (length, periodic) => bartlettWindow(length, periodic, options),
+  kaiser: (length, periodic) => kaiserWindow(length, periodic, 8, options),
 };
 
 const recorded: Readonly<Record<string, readonly [periodic: number[], symmetric: number[]]>> = {
@@ -32,6 +34,10 @@ const recorded: Readonly<Record<string, readonly [periodic: number[], symmetric:
   blackman: [
     [0, 0.200770143, 0.849229857, 0.849229857, 0.200770143],
     [0, 0.34, 1, 0.34, 0],
+  ],
+  kaiser: [
+    [0.002338831, 0.226776841, 0.859802082, 0.859802082, 0.226776841],
+    [0.002338831, 0.368972723, 1, 0.368972723, 0.002338831],
   ],
   bartlett: [
     [0, 0.4, 0.8, 0.8, 0.4],
@@ -52,5 +58,18 @@ it.each(Object.entries(windows))('%s, periodic and symmetric, also captured', (n
     expect(values(captured())).toEqual(values(window(7)));
     expect(() => window(-1)).toThrow(`${name}Window: not a length`);
     expect(() => hannWindow(1, true, { dtype: 'int32' })).toThrow('not a floating-point dtype');
+  });
+});
+
+it('Kaiser: the shape is 12 by default, or another number', () => {
+  tidy(() => {
+    const values = (own: Tensor) => Array.from(own.dataSync(), (x) => Math.round(x * 1e9) / 1e9);
+    expect(values(kaiserWindow(5, options))).toEqual([
+      0.000052773, 0.101719688, 0.792939834, 0.792939834, 0.101719688,
+    ]);
+    expect(values(kaiserWindow(5, false, 40, options))).toEqual([
+      0, 0.005059102, 1, 0.005059102, 0,
+    ]);
+    expect(values(kaiserWindow(3, false, 0))).toEqual([1, 1, 1]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { torchName } from '../../runtime/weights/index.ts';
 import {
   ArgumentError,
   checkpoint,
@@ -191,7 +192,7 @@ describe('norms of cells', () => {
       const y = run(x);
       y.sum().backward();
       noGrad(() => {
-        for (const [name, own] of gru.namedParameters()) if (name.includes('IhG')) own.mul_(2);
+        for (const [name, own] of gru.namedParameters()) if (/IhL\dG/.test(name)) own.mul_(2);
       });
       return values(y);
     });
@@ -217,5 +218,106 @@ describe('norms of cells', () => {
     const { weightIh } = cell!;
     gru.forward(randn([2, 1, 2]));
     expect(cell!.weightIh).toBe(weightIh);
+  });
+});
+
+describe('norms and parametrizations of recurrent weights', () => {
+  const state = (of: nn.Module) => Object.keys(of.stateDict());
+  const input = () => randn([3, 2, 4]);
+
+  /** Doubles the weight that it computes. */
+  class Doubled extends nn.Module {
+    override forward(x: Tensor): Tensor {
+      return x.mul(2);
+    }
+  }
+
+  it('take the name that a weight has in the state', () => {
+    tidy(() => {
+      const gru = new nn.GRU(4, 3, { numLayers: 2, bidirectional: true });
+      const x = input();
+      const before = gru.forward(x)[0].toArraySync();
+      expect(weightNorm(gru, 'weightHhL1Reverse')).toBe(gru);
+      expect(gru.forward(x)[0].sub(tensor(before)).abs().max().itemSync()).toBeLessThan(1e-6);
+      expect(state(gru)).toContain('weightHhL1ReverseG');
+      expect(state(gru)).toContain('weightHhL1ReverseV');
+      expect(state(gru)).not.toContain('weightHhL1Reverse');
+      expect(() => weightNorm(gru, 'weightHhL1Reverse')).toThrow(ArgumentError);
+      expect(() => weightNorm(gru, 'weightHhL2')).toThrow('weightHhL2 of a GRU');
+      removeWeightNorm(gru, 'weightHhL1Reverse');
+      expect(state(gru)).toContain('weightHhL1Reverse');
+      expect(gru.forward(x)[0].sub(tensor(before)).abs().max().itemSync()).toBeLessThan(1e-6);
+    });
+  });
+
+  it('act in spectralNorm, orthogonal and registerParametrization', () => {
+    tidy(() => {
+      const rnn = nn.utils.orthogonal(new nn.RNN(4, 3), 'weightHhL0');
+      nn.utils.registerParametrization(rnn, 'weightIhL0', new Doubled());
+      const own = ['weightHhL0.original', 'weightHhL0.0.base', 'weightIhL0.original'];
+      expect(state(rnn)).toEqual(
+        expect.arrayContaining(own.map((name) => `parametrizations.${name}`)),
+      );
+      expect(nn.utils.isParametrized(rnn, 'weightIhL0')).toBe(true);
+      const x = input();
+      const doubled = rnn.forward(x)[0].toArraySync();
+      nn.utils.removeParametrizations(rnn, 'weightIhL0');
+      expect(rnn.forward(x)[0].toArraySync()).toEqual(doubled);
+      const lstm = spectralNorm(new nn.LSTM(4, 3), 'weightHhL0');
+      expect(state(lstm)).toEqual(
+        expect.arrayContaining(['weightHhL0Orig', 'weightHhL0U', 'weightHhL0V']),
+      );
+    });
+  });
+
+  it('train alike when captured', () => {
+    const make = () => {
+      const rnn = weightNorm(new nn.RNN(4, 3, { bidirectional: true }), 'weightHhL0Reverse');
+      return new (class extends nn.Module {
+        readonly rnn = rnn;
+        override forward(x: Tensor): Tensor {
+          return this.rnn.forward(x.unsqueeze(0))[0];
+        }
+      })();
+    };
+    expect(train(make, true)).toEqual(train(make, false));
+  });
+});
+
+it("states with the names of PyTorch's parametrizations are loaded", () => {
+  tidy(() => {
+    const from = weightNorm(new nn.GRU(2, 3), 'weightHhL0');
+    const spectral = spectralNorm(new nn.Linear(2, 3));
+    const renamed = (module: nn.Module, names: Readonly<Record<string, string>>) =>
+      Object.fromEntries(
+        Object.entries(module.stateDict()).map(([name, own]) => [names[name] ?? name, own]),
+      );
+    const ofNorm = renamed(from, {
+      weightHhL0G: 'parametrizations.weight_hh_l0.original0',
+      weightHhL0V: 'parametrizations.weight_hh_l0.original1',
+      weightIhL0: 'weight_ih_l0',
+      biasIhL0: 'bias_ih_l0',
+      biasHhL0: 'bias_hh_l0',
+    });
+    const ofSpectral = renamed(spectral, {
+      weightOrig: 'parametrizations.weight.original',
+      weightU: 'parametrizations.weight.0._u',
+      weightV: 'parametrizations.weight.0._v',
+    });
+    const other = weightNorm(new nn.GRU(2, 3), 'weightHhL0');
+    other.loadStateDict(ofNorm, { names: torchName });
+    const loaded = spectralNorm(new nn.Linear(2, 3));
+    loaded.loadStateDict(ofSpectral);
+    for (const [a, b] of [
+      [from, other],
+      [spectral, loaded],
+    ] as const) {
+      const expected = Object.entries(a.stateDict()).map(([name, own]) => [name, values(own)]);
+      expect(Object.entries(b.stateDict()).map(([name, own]) => [name, values(own)])).toEqual(
+        expected,
+      );
+    }
+    // A state with neither name is still refused.
+    expect(() => loaded.loadStateDict({ bias: loaded.bias! })).toThrow('missing: weightOrig');
   });
 });

@@ -99,6 +99,7 @@ const examples: Readonly<Record<string, Example>> = {
         ['MaxPool2d', () => new nn.MaxPool2d(2), [4, 4, 4]],
         ['AvgPool1d', () => new nn.AvgPool1d(2), [4, 4]],
         ['LPPool1d', () => new nn.LPPool1d(2, 2, { ceilMode: true }), [4, 5]],
+        ['LPPool3d', () => new nn.LPPool3d(2, [1, 2, 2]), [4, 2, 4, 4]],
         ['AdaptiveAvgPool2d', () => new nn.AdaptiveAvgPool2d(2), [4, 4, 4]],
         ['ReflectionPad2d', () => new nn.ReflectionPad2d(1), [4, 4, 4]],
         ['CircularPad1d', () => new nn.CircularPad1d(1), [4, 4]],

@@ -47,6 +47,9 @@ const cases: Readonly<Record<string, Case>> = {
   LPPool2d: one(new nn.LPPool2d(2, [1, 2]), image, (x) =>
     runtime.avgPool2d(x.mul(x), [1, 2]).mul(2).sqrt(),
   ),
+  LPPool3d: one(new nn.LPPool3d(2, [2, 1, 2], { stride: 1 }), volume, (x) =>
+    runtime.avgPool3d(x.mul(x), [2, 1, 2], { stride: 1 }).mul(4).sqrt(),
+  ),
   AdaptiveAvgPool1d: one(new nn.AdaptiveAvgPool1d(3), line, (x) => runtime.adaptiveAvgPool1d(x, 3)),
   AdaptiveAvgPool2d: one(new nn.AdaptiveAvgPool2d([2, null]), image, (x) =>
     runtime.adaptiveAvgPool2d(x, [2, null]),

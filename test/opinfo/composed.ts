@@ -13,6 +13,7 @@ export const composed: Readonly<Record<string, string>> = {
   diagflat: 'diagflat(x, offset)',
   hamming_window: 'hammingWindow(length, periodic, alpha, beta, { dtype })',
   hann_window: 'hannWindow(length, periodic, { dtype })',
+  kaiser_window: 'kaiserWindow(length, periodic, beta, { dtype })',
   logspace: 'logspace(start, end, steps, { base, dtype })',
   'func.vmap': 'vmap(fn, { inDims, outDims })',
   'nn.functional.adaptive_max_pool3d': 'adaptiveMaxPool3d(x, size, { returnIndices })',

@@ -75,6 +75,36 @@ const names: Readonly<Record<string, readonly [(x: Tensor) => Tensor, (x: Tensor
     (own) => own.clone().fillDiagonal_(0),
     (own) => own.mul(1).sub(own.mul(eye(2, 3))),
   ],
+  'fillDiagonal_ of equal sizes': [
+    (own) => own.expand(2, 2, 3).narrow(2, 1, 2).clone().fillDiagonal_(0),
+    (own) =>
+      own.narrow(1, 1, 2).mul(
+        tensor([
+          [
+            [0, 1],
+            [1, 1],
+          ],
+          [
+            [1, 1],
+            [1, 0],
+          ],
+        ]),
+      ),
+  ],
+  'fillDiagonal_ of a tall matrix': [
+    (own) => own.reshape(6, 1).expand(6, 2).clone().fillDiagonal_(0, true),
+    (own) =>
+      own.reshape(6, 1).mul(
+        tensor([
+          [0, 1],
+          [1, 0],
+          [1, 1],
+          [0, 1],
+          [1, 0],
+          [1, 1],
+        ]),
+      ),
+  ],
   'at least so many dimensions': [
     (own) => atleast3d(own).add(atleast2d(own.sum())).add(atleast1d(own.sum())),
     (own) => own.unsqueeze(2).add(own.sum()).add(own.sum()),

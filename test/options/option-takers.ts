@@ -318,6 +318,7 @@ export const takers: Readonly<Record<string, Taker>> = {
   'nn.AvgPool3d': taking(average, (o) => new nn.AvgPool3d(2, o)),
   'nn.LPPool1d': taking({ stride: 2, ceilMode: true }, (o) => new nn.LPPool1d(2, 2, o)),
   'nn.LPPool2d': taking({ stride: 2, ceilMode: true }, (o) => new nn.LPPool2d(2, 2, o)),
+  'nn.LPPool3d': taking({ stride: 2, ceilMode: true }, (o) => new nn.LPPool3d(2, 2, o)),
   'nn.Upsample': taking(
     {
       size: [4, 4],

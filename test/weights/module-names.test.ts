@@ -42,5 +42,14 @@ it('weightNorm has the names and the order of torch.nn.utils.weight_norm', () =>
     const layer = nn.utils.weightNorm(new nn.Linear(2, 3));
     expect(entriesOf(layer)).toBe('bias[3] weight_g[3,1] weight_v[3,2]');
     layer.dispose();
+    const gru = new nn.GRU(2, 2, { numLayers: 2, bidirectional: true });
+    nn.utils.weightNorm(gru, 'weightHhL1Reverse');
+    const own = entriesOf(gru)
+      .split(' ')
+      .filter((entry) => /hh_l1_reverse/.test(entry));
+    expect(own.sort().join(' ')).toBe(
+      'bias_hh_l1_reverse[6] weight_hh_l1_reverse_g[6,1] weight_hh_l1_reverse_v[6,2]',
+    );
+    gru.dispose();
   });
 });

@@ -30,10 +30,27 @@ export const loadKinds: OptionKinds<LoadOptions> = {
 export type StateNames = ((name: string) => string) | Readonly<Record<string, string>>;
 
 /** Returns the state's name for one of the module's own names. */
-export function nameIn(name: string, names: StateNames | undefined): string {
+function nameIn(name: string, names: StateNames | undefined): string {
   if (names === undefined) return name;
   if (typeof names === 'function') return names(name);
   return Object.hasOwn(names, name) ? names[name]! : name;
+}
+
+/** Returns other names that a state may have for one of the module's own names; the module that makes them adds it. */
+type OtherNames = (name: string) => readonly string[];
+
+export const otherNames: OtherNames[] = [];
+
+/** Returns the name under which a state `has` the tensor, or would have it. */
+export function nameAmong(
+  name: string,
+  names: StateNames | undefined,
+  has: (there: string) => boolean,
+): string {
+  const there = nameIn(name, names);
+  if (has(there)) return there;
+  const others = otherNames.flatMap((of) => of(name));
+  return others.map((other) => nameIn(other, names)).find(has) ?? there;
 }
 
 /** Names that only one side has. */
@@ -55,7 +72,10 @@ export function loadInto(own: StateDict, state: StateDict, options: LoadOptions)
     });
   }
   expectOptions('loadStateDict', options, loadKinds);
-  const there = new Map(Object.keys(own).map((name) => [name, nameIn(name, options.names)]));
+  const has = (name: string) => Object.hasOwn(state, name);
+  const there = new Map(
+    Object.keys(own).map((name) => [name, nameAmong(name, options.names, has)]),
+  );
   const missing = Object.keys(own).filter((name) => !Object.hasOwn(state, there.get(name)!));
   const expected = new Set(there.values());
   const unexpected = Object.keys(state).filter((name) => !expected.has(name));

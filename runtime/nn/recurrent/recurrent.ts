@@ -71,6 +71,9 @@ interface Run {
   readonly states: readonly Tensor[];
 }
 
+/** A tensor of a cell, or one that a norm or a parametrization computes it from. */
+const ownTensor = /^cells\.(\d+)\.(|parametrizations\.)([a-z]+(?:Ih|Hh|Hr))(.*)$/;
+
 /** Cells applied along a sequence: stacked layers, in one direction or two. */
 abstract class Recurrent<Cell extends RecurrentCell> extends Module {
   readonly numLayers: number;
@@ -99,13 +102,13 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     );
   }
 
-  /** In a bidirectional network, `cells.3.weightIh` is `weightIhL1Reverse`. */
+  /** In a bidirectional network, `cells.3.weightIh` is `weightIhL1Reverse`, and its norm `weightIhL1ReverseG`. */
   override stateName(path: string): string {
-    const [, cell, tensor] = /^cells\.(\d+)\.(\w+)$/.exec(path) ?? [];
+    const [, cell, above, tensor, part] = ownTensor.exec(path) ?? [];
     if (!tensor) return path;
     const directions = this.bidirectional ? 2 : 1;
     const layer = Math.floor(Number(cell) / directions);
-    return `${tensor}L${layer}${Number(cell) % directions === 1 ? 'Reverse' : ''}`;
+    return `${above}${tensor}L${layer}${Number(cell) % directions === 1 ? 'Reverse' : ''}${part}`;
   }
 
   protected abstract newCell(input: number, hidden: number, options: RecurrentOptions): Cell;

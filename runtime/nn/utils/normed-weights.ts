@@ -18,7 +18,9 @@ import { keep, tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { setComputation } from '../module/computed-weights.ts';
 import { Module } from '../module/module.ts';
+import { otherNames } from '../module/module-state.ts';
 import { buffer, parameter } from '../module/parameter.ts';
+import { ownerOf } from './weight-owner.ts';
 
 const ownerKinds = { module: that('a module', (value) => value instanceof Module), name: text };
 
@@ -29,17 +31,38 @@ const hooks = new WeakMap<Module, Map<string, HookHandle>>();
 
 const propertiesOf = (module: Module) => module as unknown as Properties;
 
-function weightOf(owner: string, module: Module, name: string): Tensor {
-  expectArguments(owner, { module, name }, ownerKinds);
+interface OwnWeight {
+  readonly module: Module;
+  readonly name: string;
+  readonly weight: Tensor;
+}
+
+function weightOf(owner: string, given: Module, path: string): OwnWeight {
+  expectArguments(owner, { module: given, name: path }, ownerKinds);
+  const [module, name] = ownerOf(given, path);
   const weight: unknown = propertiesOf(module)[name];
-  if (weight instanceof Tensor && !hooks.get(module)?.has(name)) return weight;
+  if (weight instanceof Tensor && !hooks.get(module)?.has(name)) return { module, name, weight };
   throw new ArgumentError({
     what: `${owner}: not a weight of its own`,
-    given: `${name} of a ${module.constructor.name}`,
+    given: `${path} of a ${given.constructor.name}`,
     expected: 'a property that is a parameter, and that no norm computes yet',
     remedy: 'pass the name of the parameter, such as weight',
   });
 }
+
+/** `layer.weightG` is `layer.parametrizations.weight.original0` where PyTorch parametrizes the weight. */
+const ofParametrization: readonly (readonly [part: RegExp, name: string])[] = [
+  [/(\w+)G$/, 'parametrizations.$1.original0'],
+  [/(\w+)V$/, 'parametrizations.$1.original1'],
+  [/(\w+)Orig$/, 'parametrizations.$1.original'],
+  [/(\w+)U$/, 'parametrizations.$1.0._u'],
+  [/(\w+)V$/, 'parametrizations.$1.0._v'],
+];
+
+const namesOfParametrization = (name: string): string[] =>
+  ofParametrization.flatMap(([part, other]) =>
+    part.test(name) ? [name.replace(part, other)] : [],
+  );
 
 /** Computes the property before each forward pass; before the first, it is the original weight. */
 function computed(module: Module, name: string, weight: Tensor, compute: () => Tensor): void {
@@ -51,6 +74,7 @@ function computed(module: Module, name: string, weight: Tensor, compute: () => T
     return null;
   };
   setComputation(module, name, set);
+  if (!otherNames.includes(namesOfParametrization)) otherNames.push(namesOfParametrization);
   const handles = hooks.get(module) ?? new Map<string, HookHandle>();
   hooks.set(module, handles.set(name, module.registerForwardPreHook(run)));
   propertiesOf(module)[name] = keep(weight.detach());
@@ -60,12 +84,8 @@ function computed(module: Module, name: string, weight: Tensor, compute: () => T
  * Weight normalization (Salimans and Kingma): replaces the parameter `weight` by weightG · weightV / ‖weightV‖,
  * with one norm per entry of dimension `dim`, or a single norm if `dim` is null. Returns the module.
  */
-export function weightNorm<M extends Module>(
-  module: M,
-  name = 'weight',
-  dim: number | null = 0,
-): M {
-  const weight = weightOf('weightNorm', module, name);
+export function weightNorm<M extends Module>(owner: M, path = 'weight', dim: number | null = 0): M {
+  const { module, name, weight } = weightOf('weightNorm', owner, path);
   if (dim !== null) expectWhole('weightNorm', 'dim', dim);
   const properties = propertiesOf(module);
   const others = [...weight.shape.keys()].filter((d) => dim !== null && d !== dim % weight.rank);
@@ -77,21 +97,22 @@ export function weightNorm<M extends Module>(
   computed(module, name, weight, () =>
     tidy(() => mul(properties[v]!, div(properties[g]!, length(properties[v]!)))),
   );
-  return module;
+  return owner;
 }
 
 /** Turns the current value of a normalized weight back into a parameter. Returns the module. */
-export function removeWeightNorm<M extends Module>(module: M, name = 'weight'): M {
-  expectArguments('removeWeightNorm', { module, name }, ownerKinds);
+export function removeWeightNorm<M extends Module>(owner: M, path = 'weight'): M {
+  expectArguments('removeWeightNorm', { module: owner, name: path }, ownerKinds);
+  const [module, name] = ownerOf(owner, path);
   const hook = hooks.get(module)?.get(name);
-  if (!hook) throw weightOf('removeWeightNorm', module, `${name}, which no norm computes,`);
+  if (!hook) throw weightOf('removeWeightNorm', owner, `${path}, which no norm computes,`);
   hook.remove();
   hooks.get(module)!.delete(name);
   setComputation(module, name, null);
   const properties = propertiesOf(module);
   properties[name] = parameter(properties[name]!.detach());
   for (const part of ['G', 'V']) delete properties[name + part];
-  return module;
+  return owner;
 }
 
 export interface SpectralNormOptions {
@@ -114,13 +135,13 @@ const spectralKinds: OptionKinds<SpectralNormOptions> = {
  * estimated by power iteration with the buffers weightU and weightV. Returns the module.
  */
 export function spectralNorm<M extends Module>(
-  module: M,
-  name = 'weight',
+  owner: M,
+  path = 'weight',
   options: SpectralNormOptions = {},
 ): M {
   expectOptions('spectralNorm', options, spectralKinds);
   const { nPowerIterations = 1, eps = 1e-12, dim = 0 } = options;
-  const weight = weightOf('spectralNorm', module, name);
+  const { module, name, weight } = weightOf('spectralNorm', owner, path);
   const properties = propertiesOf(module);
   const [original, left, right] = [`${name}Orig`, `${name}U`, `${name}V`];
   const matrix = () => {
@@ -148,5 +169,5 @@ export function spectralNorm<M extends Module>(
       return div(properties[original]!, dot(u, mv(matrix(), v)));
     }),
   );
-  return module;
+  return owner;
 }

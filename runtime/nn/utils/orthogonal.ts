@@ -23,6 +23,7 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { Module } from '../module/module.ts';
 import { buffer } from '../module/parameter.ts';
 import { isParametrized, registerParametrization } from './parametrize.ts';
+import { ownerOf } from './weight-owner.ts';
 
 const maps = ['matrixExp', 'cayley'] as const;
 
@@ -109,12 +110,13 @@ class BasedOrthogonal extends Orthogonal {
  * The parameter becomes `parametrizations.weight.original`. Returns the module.
  */
 export function orthogonal<M extends Module>(
-  module: M,
-  name = 'weight',
+  owner: M,
+  path = 'weight',
   options: OrthogonalOptions = {},
 ): M {
   expectOptions('orthogonal', options, orthogonalKinds);
   const { orthogonalMap = 'matrixExp', useTrivialization = true } = options;
+  const [module, name] = ownerOf(owner, path);
   const weight: unknown = (module as unknown as Record<string, unknown>)?.[name];
   if (weight instanceof Tensor && weight.rank < 2) {
     throw new ShapeError({
@@ -127,7 +129,7 @@ export function orthogonal<M extends Module>(
   if (weight && useTrivialization && isParametrized(module, name)) {
     throw new ArgumentError({
       what: 'orthogonal: a weight that is computed already',
-      given: `a parametrization of ${name}`,
+      given: `a parametrization of ${path}`,
       expected: 'a weight without one, from which `base` is made',
       remedy: 'register orthogonal() first, or pass useTrivialization: false',
     });
@@ -135,5 +137,5 @@ export function orthogonal<M extends Module>(
   const made = useTrivialization
     ? new BasedOrthogonal(orthogonalMap)
     : new Orthogonal(orthogonalMap);
-  return registerParametrization(module, name, made);
+  return registerParametrization(owner, path, made);
 }

@@ -11,6 +11,7 @@ import { sameShape } from '../../spec/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { Module } from '../module/module.ts';
 import { isParameter, type Parameter, parameter } from '../module/parameter.ts';
+import { ownerOf } from './weight-owner.ts';
 
 /** Computes a parameter from another tensor of the same shape. */
 export interface Parametrization extends Module {
@@ -62,7 +63,7 @@ function listOf(module: Module, name: string): ParametrizationList | undefined {
 /** Whether the module's parameter, or any of its parameters, is computed. */
 export function isParametrized(module: Module, name: string | null = null): boolean {
   expectArguments('isParametrized', { module, name }, { module: aModule, name: orNull(text) });
-  if (name !== null) return listOf(module, name) !== undefined;
+  if (name !== null) return listOf(...ownerOf(module, name)) !== undefined;
   return fieldsOf(module).parametrizations instanceof Parametrizations;
 }
 
@@ -77,22 +78,23 @@ function computed(module: Module, name: string, list: ParametrizationList): void
  * the order of registration. Returns the module.
  */
 export function registerParametrization<M extends Module>(
-  module: M,
-  name: string,
+  owner: M,
+  path: string,
   parametrization: Parametrization,
 ): M {
   expectArguments(
     'registerParametrization',
-    { module, name, parametrization },
+    { module: owner, name: path, parametrization },
     { ...kinds, parametrization: aModule },
   );
+  const [module, name] = ownerOf(owner, path);
   const fields = fieldsOf(module);
   const known = listOf(module, name);
   const value = fields[name];
   if (!(value instanceof Tensor) || (!known && !isParameter(value))) {
     throw new ArgumentError({
       what: 'registerParametrization: not a parameter',
-      given: `${name} of a ${module.constructor.name}`,
+      given: `${path} of a ${owner.constructor.name}`,
       expected: 'a property that is a parameter',
       remedy: 'pass the name of the parameter, such as weight',
     });
@@ -110,7 +112,7 @@ export function registerParametrization<M extends Module>(
   }
   if (known) {
     known.items.push(parametrization);
-    return module;
+    return owner;
   }
   const list = new ParametrizationList(
     start === value ? value : parameter(noGrad(() => clone(start))),
@@ -120,7 +122,7 @@ export function registerParametrization<M extends Module>(
   Object.assign(fields.parametrizations, { [name]: list });
   delete fields[name];
   computed(module, name, list);
-  return module;
+  return owner;
 }
 
 /**
@@ -128,20 +130,21 @@ export function registerParametrization<M extends Module>(
  * of its `original`. Returns the module.
  */
 export function removeParametrizations<M extends Module>(
-  module: M,
-  name: string,
+  owner: M,
+  path: string,
   leaveParametrized = true,
 ): M {
   expectArguments(
     'removeParametrizations',
-    { module, name, leaveParametrized },
+    { module: owner, name: path, leaveParametrized },
     { ...kinds, leaveParametrized: flag },
   );
+  const [module, name] = ownerOf(owner, path);
   const list = listOf(module, name);
   if (!list) {
     throw new ArgumentError({
       what: 'removeParametrizations: not a parametrized parameter',
-      given: `${name} of a ${module.constructor.name}`,
+      given: `${path} of a ${owner.constructor.name}`,
       expected: 'a name that was passed to registerParametrization()',
       remedy: 'ask isParametrized(module, name) first',
     });
@@ -157,5 +160,5 @@ export function removeParametrizations<M extends Module>(
   Reflect.deleteProperty(fields.parametrizations!, name);
   const rest = Object.values(fields.parametrizations!).some((each) => each instanceof Module);
   if (!rest) delete fields.parametrizations;
-  return module;
+  return owner;
 }

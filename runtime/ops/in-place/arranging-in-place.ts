@@ -9,9 +9,11 @@ import { indexFill } from '../arranging/index-fill.ts';
 import type { Operand } from '../core/promotion.ts';
 import { scatter, scatterAdd } from '../indexing/gather.ts';
 import { indexAdd, indexCopy } from '../indexing/indexing.ts';
+import { narrow } from '../movement/movement.ts';
 import { diagonal } from '../movement/views.ts';
 import { maskedFill } from '../pointwise/comparison.ts';
-import type { Keyword } from '../record/positional.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectFlag, type Keyword } from '../record/positional.ts';
 import { copy_, fill_ } from './in-place.ts';
 
 /** Overwrites `x` with the out-of-place result. */
@@ -24,18 +26,30 @@ function over(name: string, x: Tensor, result: () => Tensor): Tensor {
   return x;
 }
 
-/** Fills the main diagonal of a matrix. Throws ShapeError for other ranks. */
-export function fillDiagonal_(x: Tensor, value: number): Tensor {
-  if (x.rank !== 2) {
+/**
+ * Fills the main diagonal of a matrix, or the elements [i, i, .., i] of a tensor with equal sizes. With `wrap`, the
+ * diagonal of a tall matrix begins again one row below its end. Throws ShapeError for other shapes.
+ */
+export function fillDiagonal_(x: Tensor, value: number, wrap = false): Tensor {
+  expectTensors('fillDiagonal_', x);
+  expectFlag('fillDiagonal_', 'wrap', wrap);
+  const [m = 0, n = 0] = x.shape;
+  if (x.rank < 2 || (x.rank > 2 && x.shape.some((size) => size !== m))) {
     throw new ShapeError({
-      what: 'fillDiagonal_: not a matrix',
+      what: 'fillDiagonal_: no main diagonal',
       given: formatSpec(x),
-      expected: 'two dimensions',
+      expected: 'a matrix, or more dimensions of equal sizes',
       remedy: 'write to a view: diagonal(x, offset, dim1, dim2).fill_(value)',
     });
   }
   tidy(() => {
-    fill_(diagonal(x), value);
+    let view = x;
+    while (view.rank > 1) view = diagonal(view);
+    fill_(view, value);
+    if (!wrap || x.rank > 2 || n === 0) return;
+    for (let row = n + 1; row < m; row += n + 1) {
+      fill_(diagonal(narrow(x, 0, row, Math.min(n, m - row))), value);
+    }
   });
   return x;
 }

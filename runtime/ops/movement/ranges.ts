@@ -96,14 +96,16 @@ const isOptions = (given: unknown): given is CreateOptions =>
   !Array.isArray(given) &&
   !(given instanceof Tensor);
 
-/** Separates positional numbers from the options, which may follow any of them. */
+/** Separates positional numbers from the options, which may follow any of them as the last argument. */
 function withoutOptions(given: readonly (RangeArgument | undefined)[]): {
   readonly numbers: readonly (number | null | undefined)[];
   readonly options: CreateOptions;
 } {
-  const at = given.findIndex(isOptions);
-  const numbers = (at < 0 ? given : given.slice(0, at)) as (number | null | undefined)[];
-  return { numbers, options: at < 0 ? {} : (given[at] as CreateOptions) };
+  const at = given.findLastIndex((each) => each !== undefined);
+  const last = given[at];
+  const isLast = isOptions(last);
+  const numbers = (isLast ? given.slice(0, at) : given) as (number | null | undefined)[];
+  return { numbers, options: isLast ? last : {} };
 }
 
 /** `steps` evenly spaced numbers from `start` to `end`, inclusive. */

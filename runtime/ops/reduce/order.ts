@@ -5,7 +5,7 @@ import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { naming } from '../../errors/naming.ts';
-import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { expectOptions, givenBothWays, type OptionKinds } from '../../options/expect-options.ts';
 import { flag, judgedLater } from '../../options/option-kinds.ts';
 import type { DType } from '../../spec/dtype.ts';
 import { normalizeDim } from '../../spec/shape.ts';
@@ -106,7 +106,7 @@ function sortedBy(
   dim: number | SortOptions,
   descending: boolean | SortOptions,
 ): [dim: number, descending: boolean] {
-  const options = keywords(op, dim, descending, sortOptions);
+  const options = keywords(op, dim, descending, false, sortOptions);
   if (!options) return [dim as number, descending as boolean];
   return [options.dim ?? -1, options.descending ?? false];
 }
@@ -116,12 +116,15 @@ function keywords<O extends { readonly dim?: number }>(
   op: string,
   dim: number | O,
   flag: boolean | O,
+  otherwise: boolean,
   kinds: OptionKinds<O>,
 ): O | null {
   const given = [dim, flag].find((each) => typeof each === 'object' && !isNumber(each));
   if (given === undefined) return null;
   expectOptions(op, given as O, kinds);
-  return dim === given ? (dim as O) : { dim: dim as number, ...(flag as O) };
+  if (dim !== given) return { dim: dim as number, ...(flag as O) };
+  if (flag !== otherwise) throw givenBothWays(op, flag, Object.keys(kinds));
+  return dim as O;
 }
 
 /** Returns the indices that sort a dimension. */
@@ -149,7 +152,7 @@ export function topk<D extends DType>(
   dim: number | TopkOptions = -1,
   largest: boolean | TopkOptions = true,
 ): ValuesAndIndices<D> {
-  const options = keywords('topk', dim, largest, topkOptions);
+  const options = keywords('topk', dim, largest, true, topkOptions);
   if (!options) return ordered(topkOp, x, dim as number, largest as boolean, k);
   return ordered(topkOp, x, options.dim ?? -1, options.largest ?? true, k);
 }

@@ -106,6 +106,7 @@ export const modules: Readonly<Record<string, readonly [constructor: string, for
   AvgPool3d: ['2, { stride: 1 }', 'volume'],
   LPPool1d: ['2, 2, { stride: 1 }', 'rand([1, 2, 4])'],
   LPPool2d: ['2, 2, { stride: 1 }', 'image'],
+  LPPool3d: ['2, 2, { stride: 1 }', 'volume'],
   AdaptiveAvgPool1d: ['2', 'rand([1, 2, 4])'],
   AdaptiveAvgPool2d: ['[2, 2]', 'image'],
   AdaptiveAvgPool3d: ['[2, 2, 2]', 'volume'],
