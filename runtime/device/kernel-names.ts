@@ -118,6 +118,8 @@ export type KernelName =
   | 'logAbsDet'
   /** (x [.., m, n]) → [L and U in one matrix, the original row of each row: int32 [.., m]]. */
   | 'luFactors'
+  /** (x, a) → how gamma-distributed numbers x move with the shape a of their distribution. */
+  | 'gammaSlope'
   /** (x [.., n, n]) → Σ xᵏ / k!. */
   | 'matrixExp'
   /** (x [.., n, n]) → det x · x⁻ᵀ, even if x is singular. */

@@ -1,4 +1,4 @@
-/** The gamma distribution, and distributions derived from it. Samples have no gradients. */
+/** The gamma distribution, and distributions derived from it. */
 
 import { expand } from '../ops/core/broadcast.ts';
 import {
@@ -43,10 +43,6 @@ abstract class GammaFamily extends Distribution {
     super(shape!.shape);
     this.concentration = shape!;
     this.rate = inverseScale!;
-  }
-
-  override get hasRsample(): boolean {
-    return false;
   }
 }
 
@@ -202,10 +198,6 @@ export class StudentT extends Distribution {
     this.df = degrees!;
     this.loc = center!;
     this.scale = width!;
-  }
-
-  override get hasRsample(): boolean {
-    return false;
   }
 
   /** NaN up to one degree. */

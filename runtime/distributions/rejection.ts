@@ -3,6 +3,8 @@
  * that all being rejected is less probable than the rounding of float64 is coarse.
  */
 
+import { noGrad } from '../autograd/grad-mode.ts';
+import { customFunction } from '../backward/custom-function.ts';
 import { expand } from '../ops/core/broadcast.ts';
 import { cast } from '../ops/core/cast.ts';
 import { gather } from '../ops/indexing/gather.ts';
@@ -32,6 +34,7 @@ import {
   sub,
   where,
 } from '../ops/pointwise/pointwise.ts';
+import { gammaSlope } from '../ops/random/gamma-slope.ts';
 import { argmax } from '../ops/reduce/extremes.ts';
 import { sum } from '../ops/reduce/reduce.ts';
 import { cumsum } from '../ops/reduce/scans.ts';
@@ -52,9 +55,28 @@ function firstAccepted(proposals: Tensor, isAccepted: Tensor): Tensor {
 /** Proposals of Marsaglia and Tsang, of which at least 95 % are accepted. */
 const gammaRounds = 12;
 
-/** Draws gamma-distributed numbers with rate 1, by the method of Marsaglia and Tsang (2000). */
+/** Returns the sample, which moves with its concentration as its quantile does. */
+const moving = /* @__PURE__ */ customFunction({
+  name: 'rsample',
+  forward: (ctx, sample: Tensor, alpha: Tensor) => {
+    ctx.saveForBackward(sample, alpha);
+    return sample;
+  },
+  backward: (ctx, dy) => {
+    const [sample, alpha] = ctx.savedTensors;
+    return [null, mul(dy, gammaSlope(sample!, alpha!))];
+  },
+});
+
+/** Draws gamma-distributed numbers with rate 1, with gradients of the concentration. */
 export function drawGamma(concentration: Tensor, shape: Shape): Tensor {
   const alpha = expand(widened(concentration), shape);
+  const drawn = noGrad(() => acceptedGamma(alpha, shape));
+  return cast(alpha.requiresGrad ? moving(drawn, alpha) : drawn, concentration.dtype);
+}
+
+/** Draws by the method of Marsaglia and Tsang (2000). */
+function acceptedGamma(alpha: Tensor, shape: Shape): Tensor {
   // Below 1, a power of a uniform number makes up for one more.
   const isSmall = lt(alpha, 1);
   const d = sub(where(isSmall, add(alpha, 1), alpha), 1 / 3);
@@ -68,7 +90,7 @@ export function drawGamma(concentration: Tensor, shape: Shape): Tensor {
   const share = pow(rsub(uniformFor(alpha, shape), 1), reciprocal(alpha));
   const drawn = mul(mul(d, accepted), where(isSmall, share, 1));
   // A sample of 0 would have an infinite density.
-  return cast(clampMin(drawn, tiniestOf(drawn)), concentration.dtype);
+  return clampMin(drawn, tiniestOf(drawn));
 }
 
 /** Proposals of Hörmann's method, of which three quarters are accepted at a rate of 10, and more at larger ones. */

@@ -1,4 +1,4 @@
-/** Distributions of shares: numbers from 0 to 1 that sum to 1. Samples have no gradients. */
+/** Distributions of shares: numbers from 0 to 1 that sum to 1. */
 
 import { deviceGuard } from '../device/current.ts';
 import { expand } from '../ops/core/broadcast.ts';
@@ -53,10 +53,6 @@ export class Beta extends Distribution {
     super(a!.shape);
     this.concentration1 = a!;
     this.concentration0 = b!;
-  }
-
-  override get hasRsample(): boolean {
-    return false;
   }
 
   override get mean(): Tensor {
@@ -142,10 +138,6 @@ export class Dirichlet extends Distribution {
     const checked = expectFloating('Dirichlet', concentration);
     super(checked.shape.slice(0, -1), checked.shape.slice(-1));
     this.concentration = checked;
-  }
-
-  override get hasRsample(): boolean {
-    return false;
   }
 
   override get mean(): Tensor {

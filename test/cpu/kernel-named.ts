@@ -14,6 +14,7 @@ import * as bits from '../../runtime/device/cpu/scalar/bits.ts';
 import * as cofactor from '../../runtime/device/cpu/scalar/cofactors.ts';
 import * as elimination from '../../runtime/device/cpu/scalar/elimination.ts';
 import * as filling from '../../runtime/device/cpu/scalar/fill.ts';
+import * as gammaSlopes from '../../runtime/device/cpu/scalar/gamma-slope.ts';
 import * as integerPairs from '../../runtime/device/cpu/scalar/integer-pairs.ts';
 import * as losses from '../../runtime/device/cpu/scalar/loss.ts';
 import * as lu from '../../runtime/device/cpu/scalar/lu-factors.ts';
@@ -52,6 +53,7 @@ export const kernelNamed: { readonly [N in KernelName]: KernelFactory } = {
   nllLossOfScores: losses.nllLoss,
   ...orders,
   ...gammas,
+  ...gammaSlopes,
   ...quantization,
   ...places,
   ...resampling,

@@ -2,10 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 import * as d from '../../runtime/distributions/index.ts';
+import { gammaSlope } from '../../runtime/ops/random/gamma-slope.ts';
 import {
   ArgumentError,
   AutogradError,
   DTypeError,
+  grad,
   seed,
   type Tensor,
   tensor,
@@ -17,6 +19,24 @@ import { allocated } from '../ops/eager.ts';
 type Distribution = d.Distribution;
 
 const draws = 3000;
+
+/** dx/da = −(∂P(a, x)/∂a) / p(a, x), computed with 50 digits by mpmath. */
+const slopes: readonly (readonly [a: number, x: number, slope: number])[] = [
+  [0.001, 1e-200, 4.59941446666999e-195],
+  [0.01, 0.5, 46.67927940515068],
+  [0.1, 1e-6, 0.0001339176861832916],
+  [0.5, 0.3, 1.009801945948855],
+  [0.5, 4.0, 3.20626836721502],
+  [1.0, 1.0, 1.173563027224727],
+  [2.0, 0.1, 0.1673617380668757],
+  [2.0, 9.0, 2.093918264217574],
+  [10.0, 4.0, 0.620805447009985],
+  [10.0, 10.5, 1.041833618346028],
+  [10.0, 30.0, 1.674694116259388],
+  [100.0, 95.0, 0.976198311218707],
+  [100.0, 160.0, 1.255419164851534],
+  [1000.0, 1100.0, 1.048586678561617],
+];
 
 const numbers = (x: Tensor): number[] => Array.from(x.dataSync(), Number);
 
@@ -130,6 +150,91 @@ describe('gradients of samples', () => {
     expect(b.grad!.itemSync()).toBeCloseTo(second, 1);
   });
 
+  /** Gradients of the mean of a function of samples, and what it is in truth. */
+  const expectations: Readonly<
+    Record<string, readonly [mean: (x: Tensor) => Tensor, truth: (x: Tensor) => Tensor]>
+  > = {
+    Gamma: [
+      (x) => new d.Gamma(x, 2).rsample([draws]).square().mean(0),
+      (x) => x.mul(x.add(1)).div(4),
+    ],
+    'Gamma, its rate': [
+      (x) => new d.Gamma(3, x).rsample([draws]).mean(0),
+      (x) => x.reciprocal().mul(3),
+    ],
+    Chi2: [(x) => new d.Chi2(x).rsample([draws]).mean(0), (x) => x.mul(1)],
+    InverseGamma: [
+      (x) => new d.InverseGamma(x.add(4), 2).rsample([draws]).mean(0),
+      (x) => x.add(3).reciprocal().mul(2),
+    ],
+    StudentT: [
+      (x) => new d.StudentT(x.add(6)).rsample([draws]).square().mean(0),
+      (x) => x.add(6).div(x.add(4)),
+    ],
+    Beta: [(x) => new d.Beta(x, 1.5).rsample([draws]).mean(0), (x) => x.div(x.add(1.5))],
+    Dirichlet: [
+      (x) => new d.Dirichlet(x).rsample([draws]).square().mean(0),
+      (x) => {
+        const total = x.sum();
+        return x.mul(x.add(1)).div(total.mul(total.add(1)));
+      },
+    ],
+  };
+
+  it.each(Object.entries(expectations))('%s: of the mean, also captured', (_, [mean, truth]) => {
+    tidy(() => {
+      const start = tensor([0.4, 1.3, 4], { dtype: 'float64' });
+      const weights = tensor([1, -0.5, 0.25], { dtype: 'float64' });
+      const slope = (fn: (x: Tensor) => Tensor) => (x: Tensor) =>
+        grad([fn(x).mul(weights).sum()], [x])[0]!;
+      const of = (run: (x: Tensor) => Tensor) => {
+        seed(4);
+        return run(start.clone().requiresGrad_()).toArraySync() as number[];
+      };
+      const found = of(slope(mean));
+      const expected = of(slope(truth));
+      found.forEach((own, i) => {
+        expect(Math.abs(own - expected[i]!)).toBeLessThan(0.04 * (1 + Math.abs(expected[i]!)));
+      });
+      expect(of(toStatic(slope(mean), { fullGraph: true }))).toEqual(found);
+    });
+  });
+
+  it('of gamma distributions are those of their quantiles', () => {
+    tidy(() => {
+      const alpha = tensor(
+        slopes.map(([a]) => a),
+        { dtype: 'float64' },
+      );
+      const x = tensor(
+        slopes.map(([, x]) => x),
+        { dtype: 'float64' },
+      );
+      const found = gammaSlope(x, alpha).toArraySync() as number[];
+      found.forEach((own, i) => {
+        expect(Math.abs(own / slopes[i]![2] - 1)).toBeLessThan(1e-11);
+      });
+      const small = gammaSlope(x.float(), alpha.float());
+      expect(small.dtype).toBe('float32');
+      expect(small.sub(gammaSlope(x, alpha)).abs().max().itemSync()).toBeLessThan(1e-5);
+      // The two expansions for large shapes meet.
+      const both = tensor([999_990, 1_000_010], { dtype: 'float64' });
+      const [below, above] = gammaSlope(both.add(2500), both).toArraySync() as number[];
+      expect(Math.abs(below! - above!)).toBeLessThan(1e-7);
+    });
+  });
+
+  it('of gamma distributions have no gradients', () => {
+    tidy(() => {
+      const alpha = tensor([2], { requiresGrad: true });
+      const y = new d.Gamma(alpha, 1).rsample().sum();
+      const [first] = grad([y], [alpha], { createGraph: true });
+      expect(() => grad([first!.sum()], [alpha])).toThrow(/no second gradient/);
+      expect(new d.Gamma(alpha, 1).sample().requiresGrad).toBe(false);
+      expect(new d.Gamma(alpha.half(), 1).rsample().dtype).toBe('float16');
+    });
+  });
+
   it('relaxed samples and straight-through ones have some', () => {
     const logits = tensor([0.2, -1, 0.4], { requiresGrad: true });
     const each = [
@@ -151,7 +256,7 @@ describe('gradients of samples', () => {
   });
 
   it('others say that they have none', () => {
-    const own = [new d.Gamma(1, 1), new d.Beta(1, 1), new d.Bernoulli(0.5), new d.Poisson(1)];
+    const own = [new d.Binomial(2, 0.5), new d.Bernoulli(0.5), new d.Poisson(1)];
     for (const each of own) {
       expect(each.hasRsample).toBe(false);
       expect(() => each.rsample()).toThrow(/no rsample/);

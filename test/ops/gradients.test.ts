@@ -90,11 +90,15 @@ describe.each(['float32', 'float64'] as const)(
   },
 );
 
+/** Their gradients are errors, which test/distributions expects. */
+const refusing = new Set(['gammaSlope']);
+
 describe('gradients', () => {
   it('every op with a gradient has cases', () => {
     const missing = [...opTable.values()].filter(
       // Writes in place are compared with their out-of-place forms.
-      ({ name, vjp, inPlace }) => vjp && !inPlace && !gradientCases[name]?.length,
+      ({ name, vjp, inPlace }) =>
+        vjp && !inPlace && !refusing.has(name) && !gradientCases[name]?.length,
     );
     expect(missing.map(({ name }) => name)).toEqual([]);
   });

@@ -5,11 +5,13 @@ import { ShapeError } from '../../errors/errors.ts';
 import { reshape } from '../../ops/movement/movement.ts';
 import { arange } from '../../ops/movement/ranges.ts';
 import { gt, where } from '../../ops/pointwise/pointwise.ts';
+import { expectTensors } from '../../ops/record/expect-tensors.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { CellState } from './cells.ts';
 
 /** Returns for each step which sequences include it: bool [steps, batch, 1]. Throws ShapeError for other lengths. */
 export function stepMasks(owner: string, lengths: Tensor, steps: number, batch: number): Tensor {
+  expectTensors(owner, lengths);
   const { device, rank, shape } = lengths;
   if (rank !== 1 || (shape[0] !== batch && shape[0] !== 1)) {
     throw new ShapeError({

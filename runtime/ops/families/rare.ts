@@ -29,6 +29,7 @@ import { binaryCrossEntropyOp, logitCrossEntropyOp } from '../loss/probability-l
 import { smoothL1Op } from '../loss/regression-losses.ts';
 import { integerPairsOp } from '../pointwise/integer-pairs.ts';
 import { normalOp, uniformOp } from '../random/drawn.ts';
+import { gammaSlopeOp } from '../random/gamma-slope.ts';
 
 export const rareOps = [
   normalOp,
@@ -42,6 +43,7 @@ export const rareOps = [
   divInto,
   divScalarInto,
   integerPairsOp,
+  gammaSlopeOp,
   inverseOp,
   logAbsDetOp,
   logitCrossEntropyOp,

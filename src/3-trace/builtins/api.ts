@@ -22,6 +22,7 @@ import * as views from '../../../runtime/ops/movement/views.ts';
 import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import { rand, randn } from '../../../runtime/ops/random/drawn.ts';
 import * as dropout from '../../../runtime/ops/random/dropout.ts';
+import { gammaSlope } from '../../../runtime/ops/random/gamma-slope.ts';
 import * as random from '../../../runtime/ops/random/random.ts';
 import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -74,6 +75,7 @@ const traced: ReadonlySet<unknown> = new Set<unknown>([
   ...[ops, inPlace, pointwiseInPlace, movement].flatMap(functionsOf),
   quantize,
   dequantize,
+  gammaSlope,
   tensor,
   asTensor,
   isTensor,

@@ -98,6 +98,21 @@ function polygamma(n: number, x: number): number {
   return (n % 2 === 0 ? -1 : 1) * factorial * sum;
 }
 
+/** The density of the gamma distribution with shape a divides the slope of its distribution function, a sum. */
+function gammaSlope(x: number, a: number): number {
+  const below = (shape: number): number => {
+    let [sum, term] = [0, 1 / shape];
+    for (let n = 1; n < 200; n++) {
+      sum += term;
+      term *= x / (shape + n);
+    }
+    return sum * Math.exp(shape * Math.log(x) - x - lgamma(shape));
+  };
+  const [near, far] = [1, 2].map((steps) => below(a + steps * 1e-3) - below(a - steps * 1e-3));
+  const slope = (8 * near! - far!) / 12e-3;
+  return -slope / Math.exp((a - 1) * Math.log(x) - x - lgamma(a));
+}
+
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 const gated = (x: number, lambd: number) => (Math.abs(x) <= lambd ? 0 : x);
 
@@ -112,6 +127,13 @@ export const specialCases: Readonly<Record<string, readonly Case[]>> = {
   polygamma: [
     one(0.2, 12, (x) => polygamma(1, x), { order: 1 }),
     one(-0.9, 3, (x) => polygamma(2, x), { order: 2 }),
+  ],
+  gammaSlope: [
+    {
+      inputs: [float(0.2, 6), float(0.3, 5)],
+      attrs: {},
+      reference: pointwise(([x, a]) => gammaSlope(x!, a!)),
+    },
   ],
   sinc: [one(-3, 3.1, (x) => Math.sin(Math.PI * x) / (Math.PI * x))],
   signbit: [one(-2, 2, (x) => Number(x < 0))],

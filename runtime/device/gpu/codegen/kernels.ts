@@ -65,6 +65,7 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   det: null,
   logAbsDet: null,
   luFactors: null,
+  gammaSlope: null,
   matrixExp: null,
   cofactors: null,
   cholesky: null,
