@@ -26,6 +26,11 @@ export {
   Tanh,
 } from './activations.ts';
 export {
+  type AdaptiveLogSoftmaxOptions,
+  type AdaptiveLogSoftmaxResult,
+  AdaptiveLogSoftmaxWithLoss,
+} from './adaptive-softmax.ts';
+export {
   type AttentionCall,
   MultiheadAttention,
   type MultiheadAttentionOptions,

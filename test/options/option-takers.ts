@@ -316,6 +316,10 @@ export const takers: Readonly<Record<string, Taker>> = {
   'nn.AvgPool1d': taking(average, (o) => new nn.AvgPool1d(2, o)),
   'nn.AvgPool2d': taking(average, (o) => new nn.AvgPool2d(2, o)),
   'nn.AvgPool3d': taking(average, (o) => new nn.AvgPool3d(2, o)),
+  'nn.AdaptiveLogSoftmaxWithLoss': taking(
+    { divValue: 2, headBias: true },
+    (o) => new nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2], o),
+  ),
   'nn.LPPool1d': taking({ stride: 2, ceilMode: true }, (o) => new nn.LPPool1d(2, 2, o)),
   'nn.LPPool2d': taking({ stride: 2, ceilMode: true }, (o) => new nn.LPPool2d(2, 2, o)),
   'nn.LPPool3d': taking({ stride: 2, ceilMode: true }, (o) => new nn.LPPool3d(2, 2, o)),

@@ -105,6 +105,7 @@ const onVolumes: Make = (choices) => {
     new nn.ZeroPad3d(1),
     new nn.Dropout3d(0.2),
     new nn.AvgPool3d(2, { stride: 1 }),
+    new nn.LPPool3d(2, 1),
     new nn.AdaptiveAvgPool3d(3),
     new nn.ConvTranspose3d(4, 4, 2),
     new nn.AdaptiveMaxPool3d([2, 3, 3]),
@@ -156,6 +157,7 @@ const losses: Make = (choices) => {
   const ofShares = [new nn.BCELoss(options), new nn.KLDivLoss(options)];
   const ofLabels = [new nn.CrossEntropyLoss(options), new nn.MultiMarginLoss(options)];
   const ofSeveral = new nn.MultiLabelMarginLoss(options);
+  const adaptive = new nn.AdaptiveLogSoftmaxWithLoss(width, width, [2, 4]);
   const nll = new nn.NLLLoss(options);
   const gaussian = new nn.GaussianNLLLoss(options);
   const cosine = new nn.CosineEmbeddingLoss(options);
@@ -172,6 +174,7 @@ const losses: Make = (choices) => {
       ...ofShares.map((loss) => loss.forward(y.sigmoid(), share)),
       ...ofLabels.map((loss) => loss.forward(y, labels)),
       ofSeveral.forward(y, several),
+      adaptive.forward(y, labels).loss,
       nll.forward(y.logSoftmax(1), labels),
       gaussian.forward(y, other, share),
       cosine.forward(y, other, signs.select(1, 0)),
@@ -184,7 +187,7 @@ const losses: Make = (choices) => {
   };
   const modules = [first, ...ofNumbers, ...ofSigns, ...ofShares, ...ofLabels, ofSeveral, nll];
   return {
-    modules: [...modules, gaussian, cosine, ranking, triplet, similarity, distance],
+    modules: [...modules, adaptive, gaussian, cosine, ranking, triplet, similarity, distance],
     input: () => [
       ...[randn([rows, 12]), randn([rows, width]), labelsOf(rows, width)],
       twoLabelsOf(rows, width),

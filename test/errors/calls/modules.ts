@@ -71,6 +71,7 @@ export const modules: Readonly<Record<string, readonly [constructor: string, for
   MarginRankingLoss: ["{ reduction: 'sum' }", 'v, v, v'],
   TripletMarginLoss: ["{ reduction: 'sum' }", 'm, m, m'],
   MultiMarginLoss: ["{ reduction: 'sum' }", 'm, i'],
+  AdaptiveLogSoftmaxWithLoss: ['3, 6, [2, 4], { divValue: 2 }', 'm, i'],
   MultiLabelMarginLoss: ["{ reduction: 'sum' }", 'm, ii'],
   MultiLabelSoftMarginLoss: ["{ reduction: 'sum' }", 'm, m'],
   BatchNorm1d: ['3, { eps: 1e-5 }', 'm'],
