@@ -42,6 +42,7 @@ const internal = new Set([
   ...['move', 'draw', 'extended', 'expanded', 'divergenceTo', 'drawnClasses', 'classDivergence'],
   ...['standard', 'moment', 'vectors', 'logProbOf', 'turned', 'invert', 'forwardShape'],
   ...['inverseShape', 'classEntropy', 'estimated', 'mapped', 'runPacked', 'addAttention'],
+  ...['ofTargets'],
 ]);
 
 /** Methods that find entries as those of arrays and Maps do. */

@@ -334,6 +334,7 @@ export const methodsOfObjects: Readonly<Record<string, string>> = {
   'Transform.logAbsDetJacobian': 'new distributions.TanhTransform(), v, v',
   'TensorDataset.get': 'set, 1',
   'TensorDataset.batch': 'set, [0, 1]',
+  'AdaptiveLogSoftmaxWithLoss.predict': 'new nn.AdaptiveLogSoftmaxWithLoss(3, 6, [2]), m',
   'Subset.get': 'new data.Subset(set, [0, 1]), 1',
   'Subset.batch': 'new data.Subset(set, [0, 1]), [0, 1]',
   'StackDataset.get': 'new data.StackDataset([set, set]), 1',
