@@ -54,6 +54,8 @@ export class RunProgramNode extends GradNode {
   tappedValues = 0;
   #path: RunPath | null | undefined;
   #pathOrder: readonly number[] | null = null;
+  /** Throws if backward of these outputs would find something else than forward. */
+  beforeBackward: ((outputs: readonly number[]) => void) | null = null;
   readonly #versions: readonly number[];
   readonly #onTapes: ValuesOnTapes;
   /** Inputs saved as copies: writing to an original is an error, as if it were saved itself. */
@@ -269,6 +271,7 @@ export class RunProgramNode extends GradNode {
   }
 
   protected override releaseSaved(): void {
+    this.beforeBackward = null;
     this.subgraph.scopes.release(this.scope);
   }
 
@@ -288,6 +291,7 @@ export class RunProgramNode extends GradNode {
    * other outputs need may have changed.
    */
   expectUnchanged(part: Backward, reads: (at: KeptAt) => boolean): void {
+    this.beforeBackward?.(part.outputs);
     const { slots } = this.scope;
     const own = this.backward.saved.withData.filter((id, i) => {
       const { holder } = slots[id]!;

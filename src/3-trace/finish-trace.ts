@@ -20,6 +20,7 @@ import type { execute } from './machine/execute.ts';
 import { effectRecipes } from './recipes/effect-recipes.ts';
 import type { ProgramOutputs } from './recipes/program-outputs.ts';
 import { Reconstruction } from './recipes/reconstruct.ts';
+import { rerunsAfter } from './recipes/reruns.ts';
 import { resizedOf } from './resize.ts';
 import type { GraphControl } from './state/graph-control.ts';
 import type { RejectedEagerly } from './state/rejected-eagerly.ts';
@@ -69,6 +70,7 @@ export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): 
     called: tracer.called.sources,
     randomNumbers: tracer.random.reseeded || tracer.random.seedValue ? 0 : tracer.random.count,
     outcome,
+    reruns: rerunsAfter(tracer, reconstruction),
     reads: outputs.reads(),
     optional: optionalOutputs({ outcome, effects, makes }, outputs.handles),
     same: sameOutputs(program, outputs.reads()),
@@ -208,6 +210,7 @@ export function refusedTrace(tracer: Tracer, { cause, perhaps }: RejectedEagerly
       eagerly: true,
       afterEffects: hasEffects(tracer),
     },
+    reruns: [],
     reads: [],
     places: tracer.variables.places,
     sources: [...tracer.sources],

@@ -22,6 +22,7 @@ import {
   type RecipeReader,
   type RunValues,
 } from './materialize/materialize.ts';
+import { watchingReruns } from './materialize/reruns.ts';
 import { compileDonation } from './ownership/donation.ts';
 import { EarlyDisposal } from './ownership/early-disposal.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
@@ -104,7 +105,7 @@ export class Entry {
         ? EarlyDisposal.of(result, subgraph.usual.stages.planned, [...shared, ...result.guards])
         : { early: null, late: result.effects };
     this.#early = early;
-    this.#effects = late.length > 0 ? compileEffects(late) : undefined;
+    this.#effects = watchingReruns(result, late.length > 0 ? compileEffects(late) : undefined);
     this.#made = new MadeByRun(result);
     this.#freeUnchosen = compileUnchosen(result);
     this.#lasting = lastingOutputs(result);

@@ -3,6 +3,7 @@ import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { SameOutput } from '../../runtime/run-program/same-outputs.ts';
 import type { CalledNumber } from '../guards/called-numbers.ts';
 import { type BreakReason, type BreakRecord, breakReasons } from '../traces/graph-break.ts';
+import type { Rerun } from '../traces/reruns.ts';
 import type { LoopDecision, Outcome, Resized, TraceResult } from '../traces/trace-result.ts';
 import {
   always,
@@ -52,6 +53,12 @@ const same = record<SameOutput>({
   mayBeInput: boolean,
 });
 
+const rerun = record<Rerun>({
+  outputs: integers(),
+  sources: list(source),
+  made: list(record({ index: integer(), keys: nullable(list(string)) })),
+});
+
 /** A call of the clock, or of `Math.random()`. */
 const called: Codec<CalledNumber> = {
   write: (value, live) => source.write(value, live),
@@ -96,6 +103,7 @@ export const trace = record<KeptTrace>({
   called: list(called),
   randomNumbers: integer(),
   outcome,
+  reruns: list(rerun),
   reads: integers(),
   optional: integers(),
   same: list(same),

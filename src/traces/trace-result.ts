@@ -27,6 +27,7 @@ import type { Code, SourceText } from '../vm/bytecode/code.ts';
 import type { Closure, Frame } from '../vm/bytecode/frame.ts';
 import type { Pc, Primitive, Reg } from '../vm/bytecode/instructions.ts';
 import type { BreakRecord } from './graph-break.ts';
+import type { Rerun } from './reruns.ts';
 
 /** The leaves of a trace's recipes, besides the results of a run. */
 export type RecipeLeaf =
@@ -380,6 +381,7 @@ export interface TraceResult {
   /** How many random numbers a run draws, if the trace determines it. */
   readonly randomNumbers: number;
   readonly outcome: Outcome;
+  readonly reruns: readonly Rerun[];
   /** Indices of the outputs that are read as numbers and freed. */
   readonly reads: readonly number[];
   /** Indices of outputs contained only in some options of a choice: freed if none of these is chosen. */

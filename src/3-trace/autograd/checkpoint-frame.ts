@@ -10,10 +10,12 @@ import type { TensorSpec } from '../../../runtime/device/tensor-meta.ts';
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { OwnMap } from '../../vm/language/primordials.ts';
-import type { AwaitedWork } from '../state/autograd-state.ts';
+import { BodyReads } from '../inputs/body-reads.ts';
+import type { AwaitedWork, Rerun } from '../state/autograd-state.ts';
 import { Raised } from '../state/exceptions.ts';
 import { RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -59,6 +61,9 @@ export class CheckpointFrame {
   #rerun: readonly (SavedValue | null)[] | null = null;
   /** The pre-existing objects that the first run of the body read. */
   readonly #reads = new OwnMap<object, Set<string | symbol>>();
+  readonly #places = new BodyReads();
+  /** The nodes of the results. */
+  #nodes: readonly GradNode[] = [];
   /** Whether the body saved a value that no backward inside the graph has read yet. */
   #isAwaited = false;
   /** Whether backward traces the body again. The outermost call's value applies to the calls inside. */
@@ -95,21 +100,28 @@ export class CheckpointFrame {
 
   /** Traces the body for the first time. */
   run(): Variable {
-    const { execution, effects } = this.#t;
+    const { execution, effects, variables } = this.#t;
     const { body, inputs, outer } = this.#call;
     const run = () =>
       this.#within(
         (value) => this.#defer(value),
         () => execution.callInside(body, undefinedVariable, inputs),
       );
-    return outer ? run() : effects.met.collect(this.#reads, run);
+    if (outer) return run();
+    const noting = () => variables.noteReads(this.#places, run);
+    return effects.met.collect(this.#reads, noting);
   }
 
   /**
    * Called for a body without effects, with the values that it reads without receiving them as arguments: requires that
    * they are unchanged when backward reads what the body saved.
    */
-  expectUnchanged(values: readonly ValueId[], ops: readonly ProgramOp[]): void {
+  expectUnchanged(
+    values: readonly ValueId[],
+    ops: readonly ProgramOp[],
+    nodes: readonly GradNode[],
+  ): void {
+    this.#nodes = nodes;
     const { builder, autograd, journal } = this.#t;
     for (const id of values) this.#versions.push(changeOf(() => builder.memory.versionOf(id)));
     journal.keepList(autograd.checkpoints);
@@ -139,7 +151,13 @@ export class CheckpointFrame {
   awaitedIn(builder: ProgramBuilder): AwaitedWork | null {
     const done = this.#done;
     if (!this.#isAwaited || done?.in !== builder) return null;
-    return { roots: [this.#call.body], reads: this.#reads, values: done.values };
+    const { values } = done;
+    return { roots: [this.#call.body], reads: this.#reads, values, places: this.#places };
+  }
+
+  rerun(): Rerun | null {
+    if (!this.#isAwaited) return null;
+    return { nodes: this.#nodes, reads: this.#reads, places: this.#places };
   }
 
   /**

@@ -2,6 +2,7 @@
 
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenInputs } from '../../../runtime/program/writes.ts';
+import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { assignableBy, isSameState } from '../control-flow/awaited-checkpoints.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -38,7 +39,7 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
       const written = writtenInputs({ inputs: read, ops }).map((index) => read[index]!);
       if (written.some((id) => mayHaveHistory(t, id))) throw hasEffects();
       if (written.length > 0) rerunInBackward(t, frame, results);
-      else frame.expectUnchanged(read, ops);
+      else frame.expectUnchanged(read, ops, nodesOf(t, results));
       return output;
     } finally {
       builder.checkpointed = marked;
@@ -70,7 +71,7 @@ function rerunInBackward(
 ): void {
   // The positions of backward and of the second run's writes must be known.
   if (t.isInRegion) throw hasEffects();
-  const nodes = results.flatMap((result) => t.use(result).gradEdge?.node ?? []);
+  const nodes = nodesOf(t, results);
   if (nodes.length === 0) return;
   const site = siteOf(
     t,
@@ -79,6 +80,10 @@ function rerunInBackward(
   for (const node of nodes) t.autograd.watched.set(node, site);
   t.autograd.callsUser = true;
   frame.rerunInBackward();
+}
+
+function nodesOf(t: Tracer, results: readonly TensorVariable[]): readonly GradNode[] {
+  return results.flatMap((result) => t.use(result).gradEdge?.node ?? []);
 }
 
 /** Whether a gradient of the written tensor may flow into the call past its result. */

@@ -10,7 +10,7 @@ import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import { whileOp } from '../../../runtime/program/control-ops.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import type { AwaitedWork, CheckpointedWork } from '../state/autograd-state.ts';
+import type { AwaitedWork, CheckpointedWork, Rerun } from '../state/autograd-state.ts';
 import type { RegionBuilder } from '../state/region-builder.ts';
 import { RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -89,12 +89,12 @@ export function checkpointsIn(
 }
 
 /** Replaces the values of a region that a call reads by those of the surrounding program that may be their memory. */
-function outside(region: RegionBuilder, { roots, reads, values }: AwaitedWork): AwaitedWork {
+function outside(region: RegionBuilder, { values, ...work }: AwaitedWork): AwaitedWork {
   const { memory } = region.builder;
   const read = region.outside().filter(({ input }) => {
     return values.some((id) => memory.mayShare(id, input));
   });
-  return { roots, reads, values: read.map(({ outer }) => outer) };
+  return { ...work, values: read.map(({ outer }) => outer) };
 }
 
 /** A call in a branch or loop, as seen from the surrounding program. */
@@ -141,6 +141,12 @@ class CheckpointInside implements CheckpointedWork {
 
   awaitedIn(builder: ProgramBuilder): AwaitedWork | null {
     return this.#isAwaited && this.#in === builder ? this.#work : null;
+  }
+
+  rerun(): Rerun | null {
+    if (!this.#isAwaited) return null;
+    const { reads, places } = this.#work;
+    return { nodes: this.#nodes, reads, places };
   }
 
   get #isAwaited(): boolean {

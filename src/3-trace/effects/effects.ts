@@ -243,6 +243,16 @@ export class EffectLog {
     }
   }
 
+  /** Returns the properties and elements among those read that the trace has written. */
+  writtenAmong(reads: ReadonlyMap<object, ReadonlySet<string | symbol>>): Source[] {
+    return [...reads].flatMap(([object, keys]) => {
+      const written = [...(this.#writes.get(object)?.values() ?? [])];
+      return written.flatMap(({ object: base, key }): Source[] => {
+        return keys.has(key) ? [{ kind: 'property', base, key }] : [];
+      });
+    });
+  }
+
   *writes(): Generator<Write> {
     for (const places of this.#writes.values()) yield* places.values();
   }

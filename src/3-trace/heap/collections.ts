@@ -313,6 +313,7 @@ export function entriesOf(
   forEachEntry(value, (_, key) => append(keys, key));
   expectLasting(t, `members ${sourceKey(source)}`);
   t.guard(`members ${sourceKey(source)}`, { kind: 'members', source, keys });
+  t.variables.reads?.query(source, 'entries');
   const all = new OwnMap<unknown, CollectionEntry>();
   for (let i = 0; i < keys.length; i++) all.set(keys[i], outerEntry(t, collection, keys[i]));
   // Which of these keys has been written or deleted depends on the keys of the changes.

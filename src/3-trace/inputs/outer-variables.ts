@@ -5,7 +5,9 @@ import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import type { ChangingFacts } from '../../traces/changing-facts.ts';
 import { uninitialized } from '../../vm/bytecode/frame.ts';
+import { owns } from '../../vm/language/primordials.ts';
 import { isPrimitive, outerTensor, type Variable } from '../variables/variable.ts';
+import type { BodyReads } from './body-reads.ts';
 import { symbolicFrom } from './symbolic.ts';
 
 /** Variables for pre-existing values, by the source from which they are read. */
@@ -15,6 +17,8 @@ export class OuterVariables {
   readonly #changing: ChangingFacts;
   /** All sources that were read. */
   readonly places: Source[] = [];
+  /** Notes the reads of the body of a checkpointed call while it is traced. */
+  reads: BodyReads | null = null;
 
   /** Whether a key of a Map or Set is known to differ between calls. */
   hasChangingKeys = false;
@@ -37,6 +41,7 @@ export class OuterVariables {
    */
   read(source: Source, value: unknown, changes = false): Variable {
     const key = sourceKey(source);
+    if (this.reads && !this.#isOfTensor(source)) this.reads.source(source);
     const existing = this.#bySource.get(key);
     if (existing) return existing;
     const variable =
@@ -46,6 +51,26 @@ export class OuterVariables {
     this.#bySource.set(key, variable);
     this.places.push(source);
     return variable;
+  }
+
+  /** Whether the source is a part of a tensor, such as its shape. */
+  #isOfTensor(source: Source): boolean {
+    for (let each = source; owns(each, 'base'); ) {
+      each = each.base;
+      if (this.#bySource.get(sourceKey(each))?.kind === 'tensor') return true;
+    }
+    return false;
+  }
+
+  /** Runs the body of a checkpointed call and notes in `reads` what it reads. */
+  noteReads<T>(reads: BodyReads | null, body: () => T): T {
+    const outer = this.reads;
+    this.reads = reads;
+    try {
+      return body();
+    } finally {
+      this.reads = outer;
+    }
   }
 
   /** Whether a boolean was read from the source. */

@@ -153,6 +153,11 @@ export class Reconstruction {
     return order ? { which: this.recipe(order), labels: [...entries.keys()].map(labelOf) } : null;
   }
 
+  /** Returns which of the objects created after the run represents the variable, if any. */
+  indexOf(variable: Variable): number | undefined {
+    return this.#made.get(variable);
+  }
+
   /** The objects created after the run. */
   get made(): Iterable<Variable> {
     return this.#made.keys();

@@ -7,6 +7,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import type { ObjectsRead } from '../effects/objects-met.ts';
+import type { BodyReads } from '../inputs/body-reads.ts';
 import type { TensorVariable, Variable } from '../variables/variable.ts';
 
 /** The call that created state which must not outlive the trace. */
@@ -22,6 +23,15 @@ export interface AwaitedWork {
   readonly reads: ObjectsRead;
   /** The values that its ops read but didn't create. */
   readonly values: readonly ValueId[];
+  readonly places: BodyReads;
+}
+
+/** A call of `checkpoint` whose body may run again after the graph. */
+export interface Rerun {
+  /** The nodes through which gradients enter the call. */
+  readonly nodes: readonly GradNode[];
+  readonly reads: ObjectsRead;
+  readonly places: BodyReads;
 }
 
 /** A call of `checkpoint`, whose body a later backward runs again. */
@@ -31,6 +41,8 @@ export interface CheckpointedWork {
   expectSameWork(): void;
   /** Returns null unless the call is part of this program and backward hasn't read yet what it saved. */
   awaitedIn(builder: ProgramBuilder): AwaitedWork | null;
+  /** Returns null if backward has read all that the call saved. */
+  rerun(): Rerun | null;
   /** Called after a branch, where its results are in their locations. */
   merged?(): void;
 }

@@ -195,7 +195,10 @@ function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key:
     const { get } = attributes.accessor;
     return get ? t.execution.callInside(get, receiver, []) : undefinedVariable;
   }
-  if (attributes) return present(ownContent(holder, key))!;
+  if (attributes) {
+    if (typeof key === 'string') t.variables.reads?.property(holder, key);
+    return present(ownContent(holder, key))!;
+  }
   const prototype = prototypeOf(holder);
   if (prototype === null) return undefinedVariable;
   if (prototype === undefined) return inherited(t, Object.prototype, key, receiver);

@@ -153,6 +153,7 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   const keys = Object.keys(value);
   expectLasting(t, `keys ${sourceKey(source)}`);
   t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys });
+  t.variables.reads?.query(source, 'names');
   const names = t.effects.keysOf(value, keys);
   if (!array || !t.effects.array(value)) return names;
   // Elements that the trace moved or appended are not recorded as property writes.

@@ -264,7 +264,10 @@ function cellIn(frame: TraceFrame, reg: Parameters<typeof get>[1]): CellReferenc
 }
 
 function cellContent(t: Tracer, cell: CellReference): Variable {
-  if (cell.kind === 'cell') return cell.content;
+  if (cell.kind === 'cell') {
+    t.variables.reads?.cells.add(cell);
+    return cell.content;
+  }
   const written = t.effects.written(cell.value, cell.source, 'value');
   if (written) return written;
   const { value } = cell.value as { readonly value: unknown };

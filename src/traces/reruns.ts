@@ -1,0 +1,13 @@
+import type { Source } from '../guards/source.ts';
+
+/**
+ * The reads that eager backward repeats when it reruns the body of a `checkpoint` call of the trace. If they have another
+ * result than at the end of the call, backward throws: the program recomputes the values of forward.
+ */
+export interface Rerun {
+  /** The outputs whose gradients flow into the call. */
+  readonly outputs: readonly number[];
+  readonly sources: readonly Source[];
+  /** Objects that the run creates, with the keys that the body reads; null for a list, of which it may read all. */
+  readonly made: readonly { readonly index: number; readonly keys: readonly string[] | null }[];
+}
