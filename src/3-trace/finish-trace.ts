@@ -103,8 +103,9 @@ export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): 
 }
 
 /**
- * Adds each tensor that several outputs are views of. Code after the break may write to one of the views, which gives the
- * others a new place in the graph by way of their base.
+ * Adds each tensor that several outputs are views of, and each with gradients that one of them is a view of. Code after the
+ * break may write to one of the views, which gives the others a new place in the graph by way of their base; gradients of
+ * the base are zero where it was overwritten, not null.
  */
 function keepBases({ builder, effects }: Tracer, outputs: ProgramOutputs): void {
   const views = new Map<Tensor, number>();
@@ -115,7 +116,8 @@ function keepBases({ builder, effects }: Tracer, outputs: ProgramOutputs): void 
   }
   for (const [base, count] of views) {
     const isOwn = base.traced?.builder === builder && !builder.isInput(builder.valueOf(base));
-    if (count > 1 && isOwn && !effects.disposed.has(base)) outputs.of(base);
+    const needsBase = count > 1 || base.requiresGrad;
+    if (needsBase && isOwn && !effects.disposed.has(base)) outputs.of(base);
   }
 }
 

@@ -35,6 +35,12 @@ const cases: Readonly<Record<string, (w: Tensor, note: Note) => () => readonly T
     a.mul_(w.narrow(0, 0, 2));
     return [b];
   },
+  'one view, from which no gradient flows afterwards': (w, note) => () => {
+    const a = w.mul(2).narrow(0, 0, 2);
+    note();
+    a.fill_(3);
+    return [a];
+  },
   'after a second break': (w, note) => () => {
     const h = w.mul(2);
     const [a, b, c] = [h.t(), h.select(0, 0), h.mul(0)];
