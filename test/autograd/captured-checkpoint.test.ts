@@ -227,6 +227,13 @@ const changes = {
     'x = checkpoint(body, x); w.requiresGrad_(false); x.sum().backward(); return x',
   'a tensor that the body reads is written':
     'const c = x.mul(2); x = checkpoint((a) => a.mul(c).tanh(), x); noGrad(() => c.add_(1)); x.sum().backward(); return x',
+  'a result is overwritten':
+    'x = checkpoint(body, x); x.mul_(2); x.sum().backward(); return x.detach()',
+  'a result is overwritten, and the caller goes backward': 'return checkpoint(body, x).mul_(2)',
+  'a result of a call inside is overwritten':
+    'return checkpoint((a) => checkpoint(body, a).mul_(2), x)',
+  'a view of it is overwritten':
+    'x = checkpoint(body, x); x.narrow(0, 0, 1).zero_(); x.sum().backward(); return x.detach()',
   'a parameter is written behind backward':
     'x = checkpoint(body, x); x.sum().backward(); noGrad(() => w.sub_(0.1)); return x.detach()',
 };

@@ -57,6 +57,8 @@ export class CheckpointFrame {
   readonly #versions: (() => boolean)[];
   /** The specs of the saved values, in order; null for leaves, which nodes keep themselves. */
   readonly #specs: (TensorSpec | null)[] = [];
+  /** Whether each value that the body has saved is overwritten: eager backward computes it again. */
+  readonly #saved: (() => boolean)[] = [];
   /** The values that the second run of the body saved. */
   #rerun: readonly (SavedValue | null)[] | null = null;
   /** The pre-existing objects that the first run of the body read. */
@@ -136,7 +138,7 @@ export class CheckpointFrame {
 
   /** Called at the end of the graph. Throws if a later backward would throw or compute something else. */
   expectAsItWas(): void {
-    if (this.#isAwaited && this.#isStale) throw perhaps(changed());
+    if (this.#isAwaited && (this.#isStale || this.#isOverwritten)) throw perhaps(changed());
     this.expectSameWork();
   }
 
@@ -204,11 +206,14 @@ export class CheckpointFrame {
     const saved = withSaveListener(null, () => new SavedValue(value, 'value'));
     const outermost = this.#outermost;
     outermost.#isAwaited = true;
+    const { traced } = value;
+    outermost.#saved.push(changeOf(() => traced.version()));
     return {
       get: () => {
         outermost.#noteRead();
         if (outermost.#reruns) return this.#savedAgain(index);
         if (outermost.#isStale) throw changed();
+        if (outermost.#isOverwritten) throw perhaps(changed());
         return saved;
       },
       release: () => saved.release(),
@@ -282,6 +287,10 @@ export class CheckpointFrame {
     } finally {
       frames.set(this.#t, outer);
     }
+  }
+
+  get #isOverwritten(): boolean {
+    return this.#saved.some((isChanged) => isChanged());
   }
 
   get #isStale(): boolean {
