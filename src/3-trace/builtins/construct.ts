@@ -14,7 +14,13 @@ import { nameAt } from '../state/current-instruction.ts';
 import { errorTypes, isAggregate, makeError } from '../state/exceptions.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf, guardIdentity, isNullish, isUndefined } from '../state/value-guards.ts';
+import {
+  constantOf,
+  guardIdentity,
+  isNullish,
+  isUndefined,
+  typeOf,
+} from '../state/value-guards.ts';
 import { eachElement, expand } from '../values/iterators.ts';
 import { constructPlainly } from '../values/objects/plain-constructors.ts';
 import { newRegExp } from '../values/objects/regular-expressions.ts';
@@ -323,7 +329,11 @@ function filled(t: Tracer, made: NewCollectionVariable, content: Variable): NewC
 export function newElements(t: Tracer, args: readonly Variable[]): NewArrayVariable {
   const [only] = args;
   if (args.length !== 1 || only === undefined) return newArray(args);
-  if (only.kind !== 'constant' && only.kind !== 'symbolic') return newArray(args);
+  if (only.kind !== 'constant' && only.kind !== 'symbolic') {
+    // Another call may pass a number.
+    if (only.kind === 'object') typeOf(t, only);
+    return newArray(args);
+  }
   const length = constantOf(t, only);
   if (typeof length !== 'number') return newArray(args);
   if (!Number.isInteger(length) || length < 0 || length > 2 ** 16) {

@@ -19,10 +19,19 @@ export function unguardedReads(read: readonly Source[], guards: readonly Guard[]
 
 /**
  * A property may become a getter. An object of another class has no such private name, `in` takes only objects, only
- * Dates have a date, and another function with the same code may have variables that are not initialized yet.
+ * Dates have a date, another function with the same code may have variables that are not initialized yet, and a global
+ * variable may be deleted.
  */
-const mayThrow = (source: Source): boolean =>
-  source.kind === 'query' ? /^(?:date|target)$/.test(source.query) : throwing.test(source.kind);
+function mayThrow(source: Source): boolean {
+  if (source.kind === 'query') return /^(?:date|target)$/.test(source.query);
+  return source.kind === 'free' ? isDeletable(source) : throwing.test(source.kind);
+}
+
+function isDeletable({ scope, name }: Source & { kind: 'free' }): boolean {
+  const global = Object.getOwnPropertyDescriptor(globalThis, name);
+  if (!global?.configurable || !('value' in global) || scope.isConstant(name)) return false;
+  return Object.is(global.value, scope.get(name));
+}
 
 const throwing = /^(?:property|hasProperty|private|hasPrivate|closureName)$/;
 

@@ -150,6 +150,13 @@ export function guardPrimitive(t: Tracer, given: Variable): void {
   else typeOf(t, variable);
 }
 
+/** Guards that null and undefined stay what they are, and that any other value keeps its type. */
+export function guardKind(t: Tracer, variable: Variable): void {
+  if (variable.kind === 'union') return;
+  if (isNullish(t, variable)) constantOf(t, variable);
+  else typeOf(t, variable);
+}
+
 function typeName(variable: Variable): string {
   switch (variable.kind) {
     case 'constant':

@@ -14,7 +14,7 @@ import { orderOf, traceOrder } from '../../control-flow/sort-order.ts';
 import { passedBound, passedFunction } from '../../heap/passed-functions.ts';
 import { nameAt } from '../../state/current-instruction.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { guardIdentity, isNullish } from '../../state/value-guards.ts';
+import { guardIdentity, guardKind, isNullish } from '../../state/value-guards.ts';
 import { arrayElements, asArray } from '../../values/arrays.ts';
 import { withSpecializedArguments } from '../../variables/specialized-arguments.ts';
 import { specialized } from '../../variables/unions.ts';
@@ -128,8 +128,18 @@ function callHost(t: Tracer, value: FunctionVariable['value'], call: Call): Vari
   );
 }
 
-/** Unwraps `f.call(…)` and `f.apply(…)`. */
+/** Unwraps `f.call(…)` and `f.apply(…)`. The receiver may be of another kind in a later call. */
 function indirectCall(
+  t: Tracer,
+  called: FunctionVariable,
+  call: Call,
+): { callee: Variable; call: Call } | undefined {
+  const unwrapped = unwrappedCall(t, called, call);
+  if (unwrapped) guardKind(t, unwrapped.call.receiver);
+  return unwrapped;
+}
+
+function unwrappedCall(
   t: Tracer,
   { value }: FunctionVariable,
   call: Call,

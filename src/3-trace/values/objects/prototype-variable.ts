@@ -3,7 +3,7 @@ import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { constantOf } from '../../state/value-guards.ts';
+import { constantOf, isNullish } from '../../state/value-guards.ts';
 import { kindName } from '../../variables/kind-names.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, prototypeOf, type Variable } from '../../variables/variable.ts';
@@ -20,6 +20,7 @@ export function prototypeVariable(t: Tracer, given: Variable): Variable {
   switch (value.kind) {
     case 'constant':
     case 'symbolic':
+      if (isNullish(t, value)) break;
       return held(t, Object.getPrototypeOf(constantOf(t, value)) as object);
     case 'newObject': {
       const above = prototypeOf(value);
