@@ -17,9 +17,9 @@ import type { Tracer } from '../state/tracer.ts';
 import {
   constantOf,
   guardIdentity,
+  guardKind,
   isNullish,
   isUndefined,
-  typeOf,
 } from '../state/value-guards.ts';
 import { eachElement, expand } from '../values/iterators.ts';
 import { constructPlainly } from '../values/objects/plain-constructors.ts';
@@ -331,7 +331,7 @@ export function newElements(t: Tracer, args: readonly Variable[]): NewArrayVaria
   if (args.length !== 1 || only === undefined) return newArray(args);
   if (only.kind !== 'constant' && only.kind !== 'symbolic') {
     // Another call may pass a number.
-    if (only.kind === 'object') typeOf(t, only);
+    guardKind(t, only);
     return newArray(args);
   }
   const length = constantOf(t, only);

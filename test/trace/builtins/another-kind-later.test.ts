@@ -16,7 +16,17 @@ const expressions: Readonly<Record<string, (o: never) => unknown>> = {
   toString: (o) => Object.prototype.toString.call(o),
 };
 
-const values = [{ a: 1 }, null, 3, new Uint8Array(1), undefined, new Float32Array(1), 'text', [1]];
+const values = [
+  { a: 1 },
+  null,
+  3,
+  new Uint8Array(1),
+  undefined,
+  new Float32Array(1),
+  'text',
+  [1],
+  Math.abs,
+];
 
 it.each(Object.entries(expressions))('%s: as eagerly', (_name, expression) => {
   const fn = (x: Tensor, o: unknown) => {
