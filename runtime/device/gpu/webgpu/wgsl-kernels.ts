@@ -45,25 +45,12 @@ import { randomPlan } from '../wgsl/random-kernel.ts';
 import { headedReduction, reducePlan, reductionOf, repeatedDims } from '../wgsl/reduce-kernel.ts';
 import { type RowOpName, rowPlan } from '../wgsl/row-kernels.ts';
 import { headedOf } from '../wgsl/staged-body.ts';
-import type { WgslPlan } from '../wgsl/wgsl-plan.ts';
-
-/** Returns the dispatches of an op for operands of these metas. */
-type NamedWgslPlan = (
-  inputs: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-  attrs: Attrs,
-  facts: AdapterFacts,
-) => WgslPlan | null;
-
-interface AdapterFacts {
-  /** The maximum number of storage buffers per kernel. */
-  readonly mostBuffers: number;
-}
+import type { AdapterFacts, KernelPlanner, WgslPlan } from '../wgsl/wgsl-plan.ts';
 
 /** One of our kernels, and the features it needs that gpu.js can't express. */
 interface WgslEntry {
   readonly why: string;
-  readonly plan: NamedWgslPlan;
+  readonly plan: KernelPlanner;
 }
 
 const sizes = 'sizes as uniforms, integer indices';
@@ -165,11 +152,11 @@ export function copyPlan(from: TensorMeta, to: TensorMeta): WgslPlan {
   return pointwisePlan(E.input(0))([from], [to]);
 }
 
-function alongRows(name: RowOpName): NamedWgslPlan {
+function alongRows(name: RowOpName): KernelPlanner {
   return (inputs, outputs) => rowPlan(name, inputs, outputs);
 }
 
-function overDims(name: FoldName): NamedWgslPlan {
+function overDims(name: FoldName): KernelPlanner {
   return ([x], [out], { dims }) =>
     reducePlan(foldOf(name, x!.dtype), x!, dims as readonly number[], out!);
 }

@@ -6,6 +6,7 @@ import { type ElementAt, elementsOf, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';
 import {
   chosenByNothing,
+  type KernelPlanner,
   readOperand,
   type WgslOperand,
   type WgslPlan,
@@ -74,10 +75,7 @@ export function nllLossSharePlan(
 const fewRows = 64;
 
 /** −dy over the number of counted labels at each label, 0 elsewhere. */
-export function nllLossGradPlan(
-  inputs: readonly TensorMeta[],
-  [dx]: readonly TensorMeta[],
-): WgslPlan {
+export const nllLossGradPlan: KernelPlanner = (inputs, [dx]) => {
   const [, target] = inputs;
   const [rows, classes] = dx!.shape as [number, number];
   const isFew = rows <= fewRows;
@@ -100,13 +98,10 @@ export function nllLossGradPlan(
     operand.slot.kind === 'output' ? { ...operand, slot: scratch(0) } : operand;
   const shared = { ...share!, operands: share!.operands.map(toScratch) };
   return { scratch: [1], stages: [shared, elements] };
-}
+};
 
 /** logSoftmaxGrad of nllLossGrad, from a label's gradient, the labels and the result of logSoftmax. */
-export function crossEntropyGradPlan(
-  inputs: readonly TensorMeta[],
-  [dx]: readonly TensorMeta[],
-): WgslPlan {
+export const crossEntropyGradPlan: KernelPlanner = (inputs, [dx]) => {
   const [, target, logProbs] = inputs;
   const read = inputs.map(({ dtype }, i) => readOperand(input(i), elementTypeOf(dtype)));
   const classes = dx!.shape[1]!;
@@ -125,7 +120,7 @@ export function crossEntropyGradPlan(
       }),
     ],
   };
-}
+};
 
 function countedShare(w: WgslWriter, at: ElementAt, step: string, rows: number): string {
   const [count, own] = [w.name(), w.let(`-${at(1, '0u')}`)];

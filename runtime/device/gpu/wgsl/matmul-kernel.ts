@@ -23,7 +23,7 @@ import {
   tileText,
 } from './product-tiles.ts';
 import type { HeadBody } from './staged-body.ts';
-import type { WgslPlan, WgslStage } from './wgsl-plan.ts';
+import type { KernelPlanner, WgslPlan, WgslStage } from './wgsl-plan.ts';
 import { groupsOf } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
@@ -34,12 +34,9 @@ interface Sides {
 }
 
 /** [batches…, m, k] × [batches…, k, n], any strides; sums in the order of k. */
-export function matmulPlan(
-  inputs: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-): WgslPlan {
+export const matmulPlan: KernelPlanner = (inputs, outputs) => {
   return productPlan(storedHead([0, 1], inputs, outputs[0]!), inputs, outputs);
-}
+};
 
 /** A product and the pointwise ops on each of its elements before it is stored. */
 export function productPlan(

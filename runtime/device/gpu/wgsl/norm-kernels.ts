@@ -7,7 +7,7 @@ import { elementTypeOf } from './elements/element-type.ts';
 import { asItIs, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';
 import { foldThreads } from './thread-folds.ts';
-import type { WgslOperand, WgslPlan, WgslStage } from './wgsl-plan.ts';
+import type { KernelPlanner, WgslOperand, WgslStage } from './wgsl-plan.ts';
 import { groupsOf as groupsFor, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
@@ -183,11 +183,7 @@ function groupStage(
 }
 
 /** (x, or x, weight, bias) → the standardized groups, and per group its mean and 1 ÷ its deviation. */
-export function standardizePlan(
-  inputs: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan | null {
+export const standardizePlan: KernelPlanner = (inputs, outputs, attrs) => {
   const groups = groupsOf(attrs, inputs.slice(1));
   if (!groups) return null;
   const [out, stats] = [inputs.length, inputs.length + 1];
@@ -206,14 +202,10 @@ export function standardizePlan(
     w.line('}');
   });
   return { scratch: [], stages: [stage] };
-}
+};
 
 /** (dy, x, statistics, optional weight) → the gradient of x. */
-export function standardizeGradPlan(
-  inputs: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan | null {
+export const standardizeGradPlan: KernelPlanner = (inputs, outputs, attrs) => {
   const groups = groupsOf(attrs, inputs.slice(3));
   if (!groups) return null;
   const stage = groupStage(groups, inputs, outputs, (group, isCentered) => {
@@ -228,14 +220,10 @@ export function standardizeGradPlan(
     group.eachStored(inputs.length, value);
   });
   return { scratch: [], stages: [stage] };
-}
+};
 
 /** (dy, x, statistics, weight: shape) → the gradient of the weights: sums over groups, or over a channel. */
-export function standardizeWeightGradPlan(
-  inputs: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan | null {
+export const standardizeWeightGradPlan: KernelPlanner = (inputs, [out], attrs) => {
   const groups = groupsOf(attrs, inputs.slice(3));
   if (!groups) return null;
   const { count, length, inner, form } = groups;
@@ -259,4 +247,4 @@ export function standardizeWeightGradPlan(
     },
     result: asItIs,
   });
-}
+};

@@ -1,4 +1,5 @@
 import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
 import type { Groups } from '../core/command-batch.ts';
 import type { Slot } from '../core/kernel-plan.ts';
 import type { Bound } from './elements/buffers.ts';
@@ -54,6 +55,19 @@ export interface WgslPlan {
   readonly scratch: readonly number[];
   readonly stages: readonly WgslStage[];
 }
+
+export interface AdapterFacts {
+  /** The maximum number of storage buffers per kernel. */
+  readonly mostBuffers: number;
+}
+
+/** Returns the dispatches of an op for operands of these metas; null if its kernel doesn't support them. */
+export type KernelPlanner = (
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+  facts: AdapterFacts,
+) => WgslPlan | null;
 
 /** Returns an operand that is only read, at arbitrary elements. */
 export function readOperand(slot: Slot, type: ElementType): WgslOperand {

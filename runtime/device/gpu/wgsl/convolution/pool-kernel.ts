@@ -1,11 +1,10 @@
 import { sizeOf } from '../../../../spec/shape.ts';
-import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import { foldOf } from '../fold-text.ts';
 import { splitText } from '../index-text.ts';
-import { chosenByNothing, type WgslPlan } from '../wgsl-plan.ts';
+import { chosenByNothing, type KernelPlanner, type WgslPlan } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 
@@ -114,11 +113,7 @@ function largestPlan(
   });
 }
 
-export function maxPoolPlan(
-  [x]: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const maxPoolPlan: KernelPlanner = ([x], outputs, attrs) => {
   return largestPlan(x!, outputs, (w, d, own, size) => {
     const window = (name: string) => w.count(`${name}${d}`, (attrs[name] as Pair)[d]);
     const [tap, place] = [w.name(), w.name()];
@@ -130,13 +125,10 @@ export function maxPoolPlan(
     );
     return w.let(`${place} - ${window('padding')}`);
   });
-}
+};
 
 /** Returns the plan of max pooling over as many equal parts as the result has entries. */
-export function adaptiveMaxPoolPlan(
-  [x]: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-): WgslPlan {
+export const adaptiveMaxPoolPlan: KernelPlanner = ([x], outputs) => {
   return largestPlan(x!, outputs, (w, d, own, size) => {
     const parts = w.count(`parts${d}`, outputs[0]!.shape[d + 2]!);
     const end = w.let(`((${own} + 1u) * ${size} + ${parts} - 1u) / ${parts}`);
@@ -146,14 +138,10 @@ export function adaptiveMaxPoolPlan(
     );
     return place;
   });
-}
+};
 
 /** Each element of x sums the gradients of the windows that selected it, among those that contain it. */
-export function maxPoolGradPlan(
-  [dy, places]: readonly TensorMeta[],
-  [dx]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const maxPoolGradPlan: KernelPlanner = ([dy, places], [dx], attrs) => {
   const operands = [
     { slot: input(0), meta: dy! },
     { slot: input(1), meta: places! },
@@ -186,4 +174,4 @@ export function maxPoolGradPlan(
       store(2, [n, c, h, v], 'sum'),
     );
   });
-}
+};

@@ -7,7 +7,7 @@ import { input, output } from '../../core/kernel-plan.ts';
 import { elementStage } from '../element-stage.ts';
 import { type ElementType, elementTypeOf } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
-import type { WgslPlan, WgslStage } from '../wgsl-plan.ts';
+import type { KernelPlanner, WgslStage } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
 interface Parts {
@@ -87,11 +87,7 @@ function meansStage(
 }
 
 /** (x) → the means of windows along `dim`. */
-export function resamplePlan(
-  [x]: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan | null {
+export const resamplePlan: KernelPlanner = ([x], [out], attrs) => {
   const parts = meansOf(x!, out!, attrs);
   if (!parts) return null;
   const stage = meansStage(parts, parts.count, parts.size, (w, own, at) => {
@@ -103,14 +99,10 @@ export function resamplePlan(
     );
   });
   return { scratch: [], stages: [stage] };
-}
+};
 
 /** (dy, x: shape) → each element sums the gradients of the windows that contain it. */
-export function resampleGradPlan(
-  [dy]: readonly TensorMeta[],
-  [dx]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan | null {
+export const resampleGradPlan: KernelPlanner = ([dy], [dx], attrs) => {
   const parts = meansOf(dx!, dy!, attrs);
   if (!parts) return null;
   const stage = meansStage(parts, parts.size, parts.count, (w, own, at) => {
@@ -135,4 +127,4 @@ export function resampleGradPlan(
     w.line(`if (${own} >= start && ${own} < end) { sum = sum + ${at('i')} / divisor; }`, '}');
   });
   return { scratch: [], stages: [stage] };
-}
+};

@@ -3,7 +3,7 @@ import type { TensorMeta } from '../../../tensor-meta.ts';
 import { asItIs, type ElementAt, foldPlan, sizesOf } from '../fold-plan.ts';
 import { folds } from '../fold-text.ts';
 import { splitText } from '../index-text.ts';
-import type { WgslPlan } from '../wgsl-plan.ts';
+import type { KernelPlanner } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 import { weightProductPlan } from './weight-product.ts';
 
@@ -13,12 +13,8 @@ type Pair = readonly [number, number];
  * [n, o, oh, ow], [n, c, h, w] → [o, c / groups, kh, kw]: each element is the sum of n × oh × ow products, by
  * tiles, or with few channels by threads that share it.
  */
-export function convWeightGradPlan(
-  inputs: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
-  const tiled = weightProductPlan(inputs, outputs, attrs);
+export const convWeightGradPlan: KernelPlanner = (inputs, outputs, attrs, facts) => {
+  const tiled = weightProductPlan(inputs, outputs, attrs, facts);
   if (tiled) return tiled;
   const [dy, x] = inputs;
   const [dw] = outputs;
@@ -32,7 +28,7 @@ export function convWeightGradPlan(
     source: (w, at) => products(w, at, [dy!, x!, dw!], attrs),
     result: asItIs,
   });
-}
+};
 
 function products(
   w: WgslWriter,

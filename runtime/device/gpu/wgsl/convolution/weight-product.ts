@@ -16,7 +16,7 @@ import {
   withRoom,
 } from '../product-tiles.ts';
 import { lastStage } from '../reduce-kernel.ts';
-import { chosenByNothing, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';
+import { chosenByNothing, type KernelPlanner, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 import { pixelText } from './pixel-text.ts';
@@ -48,11 +48,7 @@ interface WeightProduct {
  * [n, o, oh, ow], [n, c, h, w] → [o, c / groups, kh, kw] by tiles if that pays off, else null. Long sums are split
  * (split-K); a second dispatch sums the parts in order.
  */
-export function weightProductPlan(
-  [dy, x, weight]: readonly TensorMeta[],
-  [dw]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan | null {
+export const weightProductPlan: KernelPlanner = ([dy, x, weight], [dw], attrs) => {
   const { groups } = windowsOf(attrs);
   const [batch, outAll, outHeight, outWidth] = dy!.shape as Size;
   const rows = outAll / groups;
@@ -83,7 +79,7 @@ export function weightProductPlan(
     scratch: [parts * elements],
     stages: [stage, lastStage(folds.sum, partials, partial, head, inputs, [dw!])],
   };
-}
+};
 
 function productStage(product: WeightProduct): WgslStage {
   const { dy, x, dw, attrs, tile, rows, columns, parts } = product;

@@ -1,13 +1,12 @@
 /** Selection of elements and entries by index tensors. A GPU can't throw: an out-of-range index reads NaN. */
 
 import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
-import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { type Entries, entriesOf } from '../../core/entries.ts';
 import { input, output } from '../../core/kernel-plan.ts';
 import { along, type ElementOperand, elementStage } from '../element-stage.ts';
 import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
-import type { WgslPlan } from '../wgsl-plan.ts';
+import type { KernelPlanner } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
 /** Returns the strides with stride 0 in the dimension along which an index selects. */
@@ -26,11 +25,7 @@ function nothingText({ dtype }: TensorMeta): string {
 }
 
 /** (x, index; any strides) → out[i][j] = x[index[i][j]][j] for `dim` 0. */
-export function elementsPlan(
-  [x, index]: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const elementsPlan: KernelPlanner = ([x, index], [out], attrs) => {
   const dim = attrs.dim as number;
   const operands = [
     {
@@ -51,7 +46,7 @@ export function elementsPlan(
     );
   });
   return { scratch: [], stages: [stage] };
-}
+};
 
 /** Writes the index of the row that a choice selects; all bits are set if there is none. */
 export function rowText(
@@ -80,11 +75,7 @@ export function rowText(
 const none = '0xffffffffu';
 
 /** (x, index [dimensions, …selected]) → the rows that the index selects. */
-export function indexPlan(
-  [x, index]: readonly TensorMeta[],
-  _outputs: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const indexPlan: KernelPlanner = ([x, index], _outputs, attrs) => {
   const entries = entriesOf(x!, index!, attrs);
   const { outer, rows, inner, chosen } = entries;
   const shape = [outer, chosen, inner];
@@ -109,4 +100,4 @@ export function indexPlan(
     );
   });
   return { scratch: [], stages: [stage] };
-}
+};

@@ -20,6 +20,7 @@ import { indexTexts, splitText, walksOf } from '../index-text.ts';
 import { type Lines, sortLines } from '../order/sorted-lines.ts';
 import {
   chosenByNothing,
+  type KernelPlanner,
   readOperand,
   type WgslOperand,
   type WgslPlan,
@@ -207,17 +208,13 @@ function byElements(
 }
 
 /** (dy, index, x: shape) → dx */
-export function gatherGradPlan(
-  [dy, index]: readonly TensorMeta[],
-  [dx]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const gatherGradPlan: KernelPlanner = ([dy, index], [dx], attrs) => {
   const [chosen, source] = [
     { slot: input(1), meta: index! },
     { slot: input(0), meta: dy! },
   ];
   return byElements(dx!, chosen, source, null, attrs, 'add');
-}
+};
 
 /** (x, index, source) → x with the source at the positions of gather. */
 export function scatterPlan(combine: Combine) {
@@ -268,13 +265,9 @@ function byRows(
 }
 
 /** (dy, index, x: shape) → dx */
-export function indexGradPlan(
-  [, index]: readonly TensorMeta[],
-  [dx]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const indexGradPlan: KernelPlanner = ([, index], [dx], attrs) => {
   return byRows(dx!, index!, null, input(0), attrs, 'add');
-}
+};
 
 /** (x, index, source) → x with the rows of the source at the positions of index. */
 export function indexUpdatePlan(combine: Combine) {

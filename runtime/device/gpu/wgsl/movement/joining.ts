@@ -3,12 +3,11 @@
 import { identity } from '../../../../ops/expr/expr-type.ts';
 import { remainder } from '../../../../ops/numbers/number-arithmetic.ts';
 import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
-import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { singleBody } from '../pointwise-bodies.ts';
 import { type PointwiseBody, pointwiseStage } from '../pointwise-kernel.ts';
-import type { WgslPlan } from '../wgsl-plan.ts';
+import type { KernelPlanner } from '../wgsl-plan.ts';
 
 /** The layout of elements: strides over the part's shape, and the offset. */
 interface StridedLayout {
@@ -33,12 +32,7 @@ export function partBody(
 }
 
 /** (…parts, any strides) → concatenated along `dim`: one dispatch for as many parts as can be bound together. */
-export function catPlan(
-  inputs: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-  attrs: Attrs,
-  { mostBuffers }: { readonly mostBuffers: number },
-): WgslPlan {
+export const catPlan: KernelPlanner = (inputs, [out], attrs, { mostBuffers }) => {
   const dim = attrs.dim as number;
   const strides = contiguousStrides(out!.shape);
   let start = 0;
@@ -54,14 +48,10 @@ export function catPlan(
     pointwiseStage(parts.slice(s * perStage, (s + 1) * perStage)),
   );
   return { scratch: [], stages };
-}
+};
 
 /** (x, any strides) → the entries of `dims` reversed. */
-export function flipPlan(
-  [x]: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const flipPlan: KernelPlanner = ([x], [out], attrs) => {
   const dims = attrs.dims as readonly number[];
   const { shape } = x!;
   let base = 0;
@@ -74,14 +64,10 @@ export function flipPlan(
   const to = { strides: out!.strides, base: 0 };
   const body = partBody(input(0), out!, shape, { strides, base }, to);
   return { scratch: [], stages: [pointwiseStage([body])] };
-}
+};
 
 /** (x, any strides) → the entries of `dim` shifted by `shift`: swaps its last entries with all before them. */
-export function rollPlan(
-  [x]: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const rollPlan: KernelPlanner = ([x], [out], attrs) => {
   const dim = attrs.dim as number;
   const size = x!.shape[dim]!;
   const last = size === 0 ? 0 : remainder(attrs.shift as number, size);
@@ -96,4 +82,4 @@ export function rollPlan(
     );
   const parts = [part(size - last, 0, last), part(last, size - last, 0)];
   return { scratch: [], stages: [pointwiseStage(parts)] };
-}
+};

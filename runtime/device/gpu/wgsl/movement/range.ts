@@ -1,19 +1,13 @@
 import { dtypes } from '../../../../spec/dtype.ts';
-import type { Attrs } from '../../../kernel-op.ts';
-import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output } from '../../core/kernel-plan.ts';
 import { along, elementStage } from '../element-stage.ts';
 import { elementTypeOf, valueTypeOf, zeroText } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
 import { strideless } from '../indexing/choose.ts';
-import type { WgslPlan } from '../wgsl-plan.ts';
+import type { KernelPlanner } from '../wgsl-plan.ts';
 
 /** () → `start`, `start` + `step`, …; null for integers from fractions that float32 can't represent exactly. */
-export function arangePlan(
-  _inputs: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan | null {
+export const arangePlan: KernelPlanner = (_inputs, [out], attrs) => {
   const [start, step] = [attrs.start as number, attrs.step as number];
   const isFloat = dtypes[out!.dtype].floating;
   const isWhole = Number.isSafeInteger(start) && Number.isSafeInteger(step);
@@ -30,7 +24,7 @@ export function arangePlan(
     w.line(store(0, cut ? `f_to_int(${value})` : value));
   });
   return { scratch: [], stages: [stage] };
-}
+};
 
 /** Whether float32 represents the numbers exactly, with 8 of its 24 bits for fractions. */
 function hasExactFloats(start: number, step: number, count: number): boolean {
@@ -39,11 +33,7 @@ function hasExactFloats(start: number, step: number, count: number): boolean {
 }
 
 /** (dy, x: shape) → each element of x, for every position in a window, adds the window that has it there. */
-export function unfoldGradPlan(
-  [dy]: readonly TensorMeta[],
-  [dx]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const unfoldGradPlan: KernelPlanner = ([dy], [dx], attrs) => {
   const dim = attrs.dim as number;
   const count = (name: string) => attrs[name] as number;
   const type = elementTypeOf(dy!.dtype);
@@ -71,4 +61,4 @@ export function unfoldGradPlan(
     w.line(`sum = sum + ${at(0, further)};`, '}', store(1, 'sum'));
   });
   return { scratch: [], stages: [stage] };
-}
+};

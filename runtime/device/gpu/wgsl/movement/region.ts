@@ -5,7 +5,6 @@ import { identity } from '../../../../ops/expr/expr-type.ts';
 import { dtypes } from '../../../../spec/dtype.ts';
 import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
 import { toInt32 } from '../../../cpu/scalar/pointwise.ts';
-import type { Attrs } from '../../../kernel-op.ts';
 import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { eachElement } from '../each-element.ts';
@@ -13,7 +12,12 @@ import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
 import { singleBody } from '../pointwise-bodies.ts';
 import { pointwiseStage } from '../pointwise-kernel.ts';
-import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from '../wgsl-plan.ts';
+import {
+  chosenByNothing,
+  type KernelPlanner,
+  type WgslOperand,
+  type WgslStage,
+} from '../wgsl-plan.ts';
 import { workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 import { partBody } from './joining.ts';
@@ -134,24 +138,16 @@ function boxStage(
 }
 
 /** (dy, x: shape) → zeros of x's shape with dy at attrs `dim`, `start`. */
-export function narrowGradPlan(
-  [dy]: readonly TensorMeta[],
-  [dx]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const narrowGradPlan: KernelPlanner = ([dy], [dx], attrs) => {
   const sides = dx!.shape.map((size, d): Side => {
     const start = d === attrs.dim ? (attrs.start as number) : 0;
     return { size, start, length: dy!.shape[d]!, stride: dy!.strides[d]!, around: 0 };
   });
   return { scratch: [], stages: [boxStage(sides, dx!, input(0), 0)] };
-}
+};
 
 /** (x, any strides) → filled with attr `value`, except for x at attrs `strides`, `offset` of the result. */
-export function placePlan(
-  [x]: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const placePlan: KernelPlanner = ([x], [out], attrs) => {
   const [strides, base] = [attrs.strides as readonly number[], attrs.offset as number];
   const sides = boxOf(x!, strides, base, out!, null);
   if (sides) {
@@ -163,7 +159,7 @@ export function placePlan(
   const from = { strides: x!.strides, base: 0 };
   const part = partBody(input(0), out!, x!.shape, from, { strides, base });
   return { scratch: [], stages: [filled, pointwiseStage([part])] };
-}
+};
 
 /** Returns a number as stored in an element of a tensor. */
 function storedNumber(value: number, { dtype }: TensorMeta): number {
@@ -172,11 +168,7 @@ function storedNumber(value: number, { dtype }: TensorMeta): number {
 }
 
 /** (x, source; any strides) → x with source at attrs `strides`, `offset`. */
-export function placeIntoPlan(
-  [x, source]: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const placeIntoPlan: KernelPlanner = ([x, source], [out], attrs) => {
   const [strides, base] = [attrs.strides as readonly number[], attrs.offset as number];
   const sides = boxOf(source!, strides, base, out!, x!.strides);
   if (sides) {
@@ -186,4 +178,4 @@ export function placeIntoPlan(
   const from = { strides: source!.strides, base: 0 };
   const part = partBody(input(1), out!, source!.shape, from, { strides, base });
   return { scratch: [], stages: [copied, pointwiseStage([part])] };
-}
+};

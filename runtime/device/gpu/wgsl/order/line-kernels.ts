@@ -6,7 +6,7 @@ import { scratch } from '../../core/kernel-plan.ts';
 import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import { singleBody } from '../pointwise-bodies.ts';
 import { pointwiseStage } from '../pointwise-kernel.ts';
-import type { WgslPlan } from '../wgsl-plan.ts';
+import type { KernelPlanner, WgslPlan } from '../wgsl-plan.ts';
 import { lineStage } from './line-stage.ts';
 import { orderKeyText } from './sort-kernel.ts';
 
@@ -77,11 +77,7 @@ export function scanPlan(sign: '+' | '*') {
 }
 
 /** (dy, x) → dx of cumprod: each line by one thread, from its end and then from its start, as on the CPU. */
-export function cumprodGradPlan(
-  [dy, x]: readonly TensorMeta[],
-  [out]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const cumprodGradPlan: KernelPlanner = ([dy, x], [out], attrs) => {
   const dim = attrs.dim as number;
   const write: Parameters<typeof lineStage>[4] = ({ w, at, store }) => {
     w.line(
@@ -111,4 +107,4 @@ export function cumprodGradPlan(
   const body = singleBody(identity, [wide], out!);
   const rounded = pointwiseStage([{ ...body, inputs: [{ slot: scratch(0), meta: wide }] }]);
   return { scratch: [sizeOf(out!.shape)], stages: [{ ...stage, operands }, rounded] };
-}
+};

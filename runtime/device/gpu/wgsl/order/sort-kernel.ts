@@ -1,18 +1,12 @@
 import { sizeOf } from '../../../../spec/shape.ts';
-import type { Attrs } from '../../../kernel-op.ts';
-import type { TensorMeta } from '../../../tensor-meta.ts';
 import { input, output, type Slot } from '../../core/kernel-plan.ts';
 import { type ElementType, elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import { splitText } from '../index-text.ts';
-import { readOperand, type WgslOperand, type WgslPlan } from '../wgsl-plan.ts';
+import { type KernelPlanner, readOperand, type WgslOperand } from '../wgsl-plan.ts';
 import { type Lines, type SortedTarget, sortLines } from './sorted-lines.ts';
 
 /** (x) → [values, indices]: the first `count` in order along `dim`, with NaN as the largest. */
-export function sortPlan(
-  [x]: readonly TensorMeta[],
-  [values]: readonly TensorMeta[],
-  attrs: Attrs,
-): WgslPlan {
+export const sortPlan: KernelPlanner = ([x], [values], attrs) => {
   const { shape } = x!;
   const dim = attrs.dim as number;
   const size = shape[dim]!;
@@ -49,7 +43,7 @@ export function sortPlan(
     },
   };
   return sortLines(lines, target);
-}
+};
 
 /** Returns an order-preserving u32 key of the value. */
 export function orderKeyText(type: ElementType, value: string): string {
