@@ -105,54 +105,37 @@ const onObject: Equivalent['fits'] = (_t, receiver) => isObjectVariable(receiver
 const ofObject: Equivalent['fits'] = (_t, _receiver, [object]) =>
   object !== undefined && isObjectVariable(object);
 
-const legacyObject = Object.prototype as unknown as Readonly<Record<string, AnyFunction>>;
-
 type Row = readonly [host: AnyFunction, body: unknown, fits: Equivalent['fits']];
 
-const legacyRows: readonly Row[] = Object.entries({
-  __defineGetter__: objects.defineGetter,
-  __defineSetter__: objects.defineSetter,
-  __lookupGetter__: objects.lookupGetter,
-  __lookupSetter__: objects.lookupSetter,
-}).map(([name, body]) => [
-  legacyObject[name]!,
-  body,
-  (t, receiver, args) =>
-    onObject(t, receiver, args) && (name.startsWith('__lookup') || isCallable(args[1])),
-]);
+/** Returns a row for each body that has the name of a function of `host`; engines may lack the newer functions. */
+function named(host: object, bodies: object, fits: Equivalent['fits']): readonly Row[] {
+  return Object.entries(bodies).flatMap(([name, body]) => {
+    const native = Reflect.get(host, name) as AnyFunction | undefined;
+    return native ? [[native, body, fits] as const] : [];
+  });
+}
+
+const { map, filter, flatMap, toSorted, from, ...readingArrays } = arrays;
+const { join, localeText, slice, indexOf, lastIndexOf, includes, at } = arrayLikes;
 
 const rows: readonly Row[] = [
-  [Array.prototype.map, arrays.map, onNoSubclass],
-  [Array.prototype.filter, arrays.filter, onNoSubclass],
-  [Array.prototype.flatMap, arrays.flatMap, onNoSubclass],
-  [Array.prototype.forEach, arrays.forEach, onAnyArray],
-  [Array.prototype.some, arrays.some, onAnyArray],
-  [Array.prototype.every, arrays.every, onAnyArray],
-  [Array.prototype.find, arrays.find, onAnyArray],
-  [Array.prototype.findIndex, arrays.findIndex, onAnyArray],
-  [Array.prototype.findLast, arrays.findLast, onAnyArray],
-  [Array.prototype.findLastIndex, arrays.findLastIndex, onAnyArray],
-  [Array.prototype.reduce, arrays.reduce, onAnyArray],
-  [Array.prototype.reduceRight, arrays.reduceRight, onAnyArray],
-  [Array.prototype.sort, insertionSort, onShortArray],
-  [Array.prototype.toSorted, arrays.toSorted, onShortArray],
-  [Array.prototype.indexOf, arrayLikes.indexOf, onCompared],
-  [Array.prototype.lastIndexOf, arrayLikes.lastIndexOf, onCompared],
-  [Array.prototype.includes, arrayLikes.includes, onCompared],
-  [Array.prototype.at, arrayLikes.at, onArrayLike],
-  [Array.prototype.join, arrayLikes.join, onArrayLike],
+  ...named(Array.prototype, { map, filter, flatMap }, onNoSubclass),
+  ...named(Array.prototype, readingArrays, onAnyArray),
+  ...named(Array.prototype, { sort: insertionSort, toSorted }, onShortArray),
+  ...named(Array.prototype, { indexOf, lastIndexOf, includes }, onCompared),
+  ...named(Array.prototype, { at, join }, onArrayLike),
   [
     Array.prototype.toString,
-    arrayLikes.join,
+    join,
     (t, receiver, args) => onArrayLike(t, receiver, args) && isPristine(t, 'joined'),
   ],
   [
     Array.prototype.slice,
-    arrayLikes.slice,
+    slice,
     (t, receiver, args) => onArrayLike(t, receiver, args) && !isArray(t, receiver),
   ],
-  [Array.prototype.toLocaleString, arrayLikes.localeText, (_t, receiver) => isArrayLike(receiver)],
-  [Array.from, arrays.from, (t, receiver, [, f]) => isCallable(f) && makesArrays(t, receiver)],
+  [Array.prototype.toLocaleString, localeText, (_t, receiver) => isArrayLike(receiver)],
+  [Array.from, from, (t, receiver, [, f]) => isCallable(f) && makesArrays(t, receiver)],
   [Map.prototype.forEach, collections.forEach, onCollection('Map', Map.prototype.entries)],
   [Set.prototype.forEach, collections.forEach, onCollection('Set', Set.prototype.entries)],
   [Object.prototype.isPrototypeOf, objects.isAbove, onObject],
@@ -166,7 +149,16 @@ const rows: readonly Row[] = [
       isCallable(type) && args !== undefined && isObjectVariable(args) && !target,
   ],
   [Date.prototype.toJSON, dates.toJSON, isDate],
-  ...legacyRows,
+  ...named(
+    Object.prototype,
+    { __lookupGetter__: objects.lookupGetter, __lookupSetter__: objects.lookupSetter },
+    onObject,
+  ),
+  ...named(
+    Object.prototype,
+    { __defineGetter__: objects.defineGetter, __defineSetter__: objects.defineSetter },
+    (t, receiver, args) => onObject(t, receiver, args) && isCallable(args[1]),
+  ),
   [Error.prototype.toString, objects.errorToString, onObject],
   [String.raw as unknown as AnyFunction, objects.raw, ofObject],
   [
@@ -189,10 +181,14 @@ const onIterator: Equivalent['fits'] = (_t, { kind }) =>
 const calledOnIterator: Equivalent['fits'] = (t, receiver, args) =>
   isCallable(args[0]) && onIterator(t, receiver, args);
 
-function isCount(t: Tracer, given: Variable | undefined, least: number): boolean {
-  const count = given && isPrimitiveVariable(given) ? constantOf(t, given) : undefined;
-  return typeof count === 'number' && Math.trunc(count) >= least;
-}
+const countsFrom =
+  (least: number): Equivalent['fits'] =>
+  (t, receiver, args) => {
+    const [given] = args;
+    const count = given && isPrimitiveVariable(given) ? constantOf(t, given) : undefined;
+    const isCount = typeof count === 'number' && Math.trunc(count) >= least;
+    return isCount && onIterator(t, receiver, args);
+  };
 
 const groupsItems: Equivalent['fits'] = (t, receiver, [items = undefinedVariable, keyOf]) =>
   isCallable(keyOf) &&
@@ -201,36 +197,22 @@ const groupsItems: Equivalent['fits'] = (t, receiver, [items = undefinedVariable
 
 const iteratorPrototype: object = Object.getPrototypeOf(Object.getPrototypeOf([].values()));
 
+const { toArray, ...callingBack } = iterators;
+const { take, drop, ...callingBackLazily } = iteratorHelpers;
+const ofIterators = { ...callingBack, ...callingBackLazily };
+
 /** Functions that some of the supported engines lack. */
 const newerRows: readonly Row[] = [
-  ...Object.entries(sets).map(
-    ([name, body]) => [Reflect.get(Set.prototype, name), body, onSet] as const,
-  ),
-  ...Object.entries(iterators).map(
-    ([name, body]) =>
-      [
-        Reflect.get(iteratorPrototype, name),
-        body,
-        body === iterators.toArray ? onIterator : calledOnIterator,
-      ] as const,
-  ),
-  ...Object.entries(iteratorHelpers).map(
-    ([name, body]) =>
-      [
-        Reflect.get(iteratorPrototype, name),
-        body,
-        name === 'take' || name === 'drop'
-          ? (t: Tracer, receiver: Variable, args: readonly Variable[]) =>
-              isCount(t, args[0], name === 'take' ? 1 : 0) && onIterator(t, receiver, args)
-          : calledOnIterator,
-      ] as const,
-  ),
-  [Reflect.get(Object, 'groupBy'), groups.objectGroupBy, groupsItems] as const,
-  [Reflect.get(Map, 'groupBy'), groups.mapGroupBy, groupsItems] as const,
-].flatMap(([host, ...row]) => (host ? [[host as AnyFunction, ...row] as const] : []));
+  ...named(Set.prototype, sets, onSet),
+  ...named(iteratorPrototype, { toArray }, onIterator),
+  ...named(iteratorPrototype, ofIterators, calledOnIterator),
+  ...named(iteratorPrototype, { take }, countsFrom(1)),
+  ...named(iteratorPrototype, { drop }, countsFrom(0)),
+  ...named(Object, { groupBy: groups.objectGroupBy }, groupsItems),
+  ...named(Map, { groupBy: groups.mapGroupBy }, groupsItems),
+];
 
-const typedPrototype = Object.getPrototypeOf(Int32Array.prototype) as Record<string, AnyFunction>;
-const typedBase = Object.getPrototypeOf(Int32Array) as { readonly from: AnyFunction };
+const typedBase: { readonly prototype: object } = Object.getPrototypeOf(Int32Array);
 
 const onTypedArray: Equivalent['fits'] = (_t, receiver, [callback]) =>
   isCallable(callback) &&
@@ -254,32 +236,24 @@ const ofItems: Equivalent['fits'] = (t, receiver, [items, ...rest]) =>
     items.kind === 'newTypedArray' ||
     (items.kind === 'object' && isOuterTypedArray(items) && isSmallArray(items.value)));
 
-const { forEach, some, every, find, findIndex, findLast, findLastIndex } = arrays;
-const { reduce, reduceRight } = arrays;
-const { indexOf, lastIndexOf, includes, at, join } = arrayLikes;
+const { from: typedFrom, map: typedMap, filter: typedFilter, set, ...writing } = typedArrays;
 
 /** Typed arrays share the array polyfills that don't create an array. */
 const typedRows: readonly Row[] = [
-  ...Object.entries({
-    ...{ forEach, some, every, find, findIndex, findLast, findLastIndex },
-    ...{ reduce, reduceRight },
-  }).map(([name, body]): Row => [typedPrototype[name]!, body, onTypedArray]),
-  ...Object.entries({ indexOf, lastIndexOf, includes, at, join }).map(
-    ([name, body]): Row => [typedPrototype[name]!, body, onArrayLike],
+  ...named(typedBase.prototype, readingArrays, onTypedArray),
+  ...named(typedBase.prototype, { map: typedMap, filter: typedFilter }, onTypedArray),
+  ...named(
+    typedBase.prototype,
+    { indexOf, lastIndexOf, includes, at, join, toLocaleString: localeText },
+    onArrayLike,
   ),
-  [typedPrototype.toLocaleString!, arrayLikes.localeText, onArrayLike],
-  [typedPrototype.fill!, typedArrays.fill, onOuterTypedArray],
-  [typedPrototype.copyWithin!, typedArrays.copyWithin, onOuterTypedArray],
-  [typedPrototype.reverse!, typedArrays.reverse, onOuterTypedArray],
-  [typedPrototype.sort!, typedArrays.sort, onOuterTypedArray],
-  [typedPrototype.set!, typedArrays.set, ofItems],
-  [typedPrototype.map!, typedArrays.map, onTypedArray],
-  [typedPrototype.filter!, typedArrays.filter, onTypedArray],
-  [
-    typedBase.from,
-    typedArrays.from,
+  ...named(typedBase.prototype, writing, onOuterTypedArray),
+  ...named(typedBase.prototype, { set }, ofItems),
+  ...named(
+    typedBase,
+    { from: typedFrom },
     (_t, receiver) => receiver.kind === 'function' && typedArrayTypes.has(receiver.value),
-  ],
+  ),
 ];
 
 const table = new Map<unknown, Equivalent>(
@@ -290,20 +264,9 @@ const table = new Map<unknown, Equivalent>(
 );
 
 /** Polyfills for arrays of data-dependent length. */
-const ofLists = new Map<unknown, AnyFunction>([
-  [Array.prototype.map, lists.map],
-  [Array.prototype.slice, lists.slice],
-  [Array.prototype.reverse, lists.reverse],
-  [Array.prototype.toReversed, lists.toReversed],
-  [Array.prototype.shift, lists.shift],
-  [Array.prototype.unshift, lists.unshift],
-  [Array.prototype.splice, lists.splice],
-  [Array.prototype.fill, lists.fill],
-  [Array.prototype.indexOf, lists.indexOf],
-  [Array.prototype.includes, lists.includes],
-  [Array.prototype.sort, lists.sort],
-  [Array.prototype.toSorted, lists.toSorted],
-] as [AnyFunction, AnyFunction][]);
+const ofLists = new Map<unknown, AnyFunction>(
+  Object.entries(lists).map(([name, body]) => [Reflect.get(Array.prototype, name), body]),
+);
 
 /** Polyfills for arrays of user classes. */
 const ofClasses = new Map<unknown, { readonly body: AnyFunction; readonly callsBack: boolean }>(
@@ -361,11 +324,11 @@ function isRanked(t: Tracer, receiver: Variable): boolean {
 
 /** Protocols that a polyfill's body looks up although the native function doesn't. */
 const lookedUp = new Map<unknown, readonly Protocol[]>([
-  [arrays.filter, ['callback', 'list']],
-  [arrays.flatMap, ['callback', 'list']],
+  [filter, ['callback', 'list']],
+  [flatMap, ['callback', 'list']],
   [arrays.reduce, []],
   [arrays.reduceRight, []],
-  [arrays.toSorted, ['array', 'sorted']],
+  [toSorted, ['array', 'sorted']],
   [insertionSort, ['list']],
   [sortByRank, ['list']],
   [dates.toJSON, ['dated']],
