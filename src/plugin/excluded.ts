@@ -1,6 +1,6 @@
 import type { AnyNode, Comment, Program } from 'acorn';
-import { isFunctionNode } from '../1-capture/script/hoist.ts';
 import { childrenOf } from '../vm/syntax/children.ts';
+import { isFunctionNode } from '../vm/syntax/function-node.ts';
 import { excludedInOriginal } from './excluded-original.ts';
 
 export interface Range {

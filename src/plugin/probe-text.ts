@@ -4,10 +4,10 @@ import type { ScriptFacts } from '../1-capture/script/analyze-script.ts';
 import type { Binding, FunctionFacts } from '../1-capture/script/binding.ts';
 import type { ClassNode } from '../1-capture/script/captured-function.ts';
 import { classNameAround } from '../1-capture/script/class-name.ts';
-import { isFunctionNode } from '../1-capture/script/hoist.ts';
 import { privateDeclaration } from '../1-capture/script/private-declaration.ts';
 import { standardGlobals } from '../1-capture/script/standard-globals.ts';
 import { childrenOf } from '../vm/syntax/children.ts';
+import { isFunctionNode } from '../vm/syntax/function-node.ts';
 
 /** The names that the plugin adds to a module. */
 interface AddedNames {

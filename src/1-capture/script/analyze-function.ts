@@ -1,7 +1,8 @@
+import { patternNames } from '../../vm/syntax/patterns.ts';
 import { analyzeTarget } from './analyze-target.ts';
 import { type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
-import { hoistLexical, hoistVars, patternNames } from './hoist.ts';
+import { hoistLexical, hoistVars } from './hoist.ts';
 import { recordDeclared, type ScopeContext } from './scope-context.ts';
 import { hasUseStrict, type ScriptWalk } from './script-walk.ts';
 

@@ -1,5 +1,6 @@
 import type { AnyNode, Program } from 'acorn';
 import { childrenOf } from '../../vm/syntax/children.ts';
+import { patternNames } from '../../vm/syntax/patterns.ts';
 import { addNamesOfFields, analyzeClass } from './analyze-class.ts';
 import { analyzeFunction } from './analyze-function.ts';
 import {
@@ -12,7 +13,7 @@ import {
 import { analyzeTarget } from './analyze-target.ts';
 import { type Binding, type FunctionFacts, LexicalScope, type OuterNames } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
-import { hoistLexical, hoistVars, patternNames } from './hoist.ts';
+import { hoistLexical, hoistVars } from './hoist.ts';
 import {
   childScope,
   declareLocal,

@@ -1,7 +1,7 @@
 import type { AnyNode, Expression, MemberExpression, Statement } from 'acorn';
 import { childrenOf } from '../../vm/syntax/children.ts';
+import { isFunctionNode } from '../../vm/syntax/function-node.ts';
 import type { FunctionFacts } from './binding.ts';
-import { isFunctionNode } from './hoist.ts';
 import { isImplicit } from './implicit-constructor.ts';
 
 export interface OffsetRange {

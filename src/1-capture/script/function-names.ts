@@ -1,7 +1,7 @@
 import type { AnyNode, Class, Program } from 'acorn';
 import { childrenOf } from '../../vm/syntax/children.ts';
+import { isFunctionNode } from '../../vm/syntax/function-node.ts';
 import type { FunctionNode } from './captured-function.ts';
-import { isFunctionNode } from './hoist.ts';
 
 /**
  * Returns the names that the language infers for functions from their location; minifiers may have changed

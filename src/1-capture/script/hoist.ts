@@ -1,31 +1,8 @@
-import type { AnyNode, Node, Pattern } from 'acorn';
+import type { AnyNode, Pattern } from 'acorn';
 import { statementsIn } from '../../vm/syntax/children.ts';
+import { isFunctionNode } from '../../vm/syntax/function-node.ts';
+import { patternNames } from '../../vm/syntax/patterns.ts';
 import type { LexicalScope } from './binding.ts';
-
-/** Returns the names that a pattern binds, in order. */
-export function patternNames(pattern: Pattern | AnyNode): string[] {
-  switch (pattern.type) {
-    case 'Identifier':
-      return [pattern.name];
-    case 'ObjectPattern':
-      return pattern.properties.flatMap((property) =>
-        patternNames(property.type === 'RestElement' ? property.argument : property.value),
-      );
-    case 'ArrayPattern':
-      return pattern.elements.flatMap((element) => (element ? patternNames(element) : []));
-    case 'AssignmentPattern':
-      return patternNames(pattern.left);
-    case 'RestElement':
-      return patternNames(pattern.argument);
-    default:
-      return [];
-  }
-}
-
-export const isFunctionNode = (node: Node): boolean =>
-  node.type === 'FunctionDeclaration' ||
-  node.type === 'FunctionExpression' ||
-  node.type === 'ArrowFunctionExpression';
 
 /** Declares the `var`s of a function body or program, which are visible from its start. */
 export function hoistVars(statements: readonly AnyNode[], scope: LexicalScope): void {

@@ -1,9 +1,10 @@
 import type { Statement } from 'acorn';
+import { boundNames, patternNames } from '../../vm/syntax/patterns.ts';
 import { type FunctionNode, hasUseStrict } from '../syntax/nodes.ts';
 import { analyzeTarget } from './analyze-target.ts';
 import type { LexicalScope } from './bindings.ts';
 import { hoistedFunctions } from './block-functions.ts';
-import { boundNames, scriptLexicals, varNames } from './declarations.ts';
+import { scriptLexicals, varNames } from './declarations.ts';
 import { declareLexical, declareVars } from './declare-variables.ts';
 import type { ScopeBuilder } from './scope-builder.ts';
 import type { FunctionEntry, Walk } from './walk.ts';
@@ -67,8 +68,7 @@ function declareBlockFunctions(
   body: LexicalScope,
   globals: boolean,
 ): void {
-  const parameters = node.params.flatMap((param) => boundNames(param));
-  const taken = new Set(parameters.map(({ identifier }) => identifier.name));
+  const taken = new Set(node.params.flatMap(patternNames));
   for (const fn of hoistedFunctions(statements, taken)) {
     const { name } = fn.id;
     if (!globals && !body.bindings.has(name)) {

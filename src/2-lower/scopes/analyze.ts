@@ -1,11 +1,11 @@
 import type { AnyNode, Class } from 'acorn';
 import { childrenOf } from '../../vm/syntax/children.ts';
+import { boundNames } from '../../vm/syntax/patterns.ts';
 import { clause, type FunctionNode, spanOf } from '../syntax/nodes.ts';
 import { analyzeClass, analyzeConstruction } from './analyze-class.ts';
 import { analyzeFunction } from './analyze-function.ts';
 import { analyzeTarget } from './analyze-target.ts';
 import type { Analysis, LexicalScope } from './bindings.ts';
-import { boundNames } from './declarations.ts';
 import { declareLexical } from './declare-variables.ts';
 import { ScopeBuilder } from './scope-builder.ts';
 import type { AnalysisPlace, FunctionEntry, Walk } from './walk.ts';

@@ -6,6 +6,7 @@ import type {
   PrivateIdentifier,
   PropertyDefinition,
 } from 'acorn';
+import type { Range } from '../../vm/syntax/patterns.ts';
 import type { FunctionLike } from '../syntax/nodes.ts';
 import type { LowerRefusal } from '../syntax/refusal.ts';
 
@@ -23,11 +24,6 @@ export type BindingKind =
   | 'private'
   /** The computed key of a field, stored until the field is created. */
   | 'key';
-
-export interface Range {
-  readonly start: number;
-  readonly end: number;
-}
 
 export const contains = (range: Range, offset: number): boolean =>
   range.start <= offset && offset < range.end;

@@ -1,7 +1,7 @@
 import type { AnyNode, FunctionDeclaration, Statement } from 'acorn';
 import { statementsIn } from '../../vm/syntax/children.ts';
+import { patternNames } from '../../vm/syntax/patterns.ts';
 import { clause, declaredFunction, isClass, isFunctionNode } from '../syntax/nodes.ts';
-import { boundNames } from './declarations.ts';
 
 /**
  * In: the body of a sloppy function. Out: the functions in its blocks that are also variables of the function
@@ -48,9 +48,9 @@ export function hoistedFunctions(
       }
       case 'CatchClause': {
         // A simple parameter may have the same name as a `var`.
-        const names = node.param && node.param.type !== 'Identifier' ? boundNames(node.param) : [];
-        const parameter = names.map(({ identifier }) => identifier.name);
-        visit(node.body, new Set([...blocked, ...parameter]));
+        const names =
+          node.param && node.param.type !== 'Identifier' ? patternNames(node.param) : [];
+        visit(node.body, new Set([...blocked, ...names]));
         return;
       }
       default:
@@ -68,7 +68,7 @@ function lexicalNames(statements: readonly AnyNode[]): Set<string> {
     if (statement.type === 'ClassDeclaration' && statement.id) names.add(statement.id.name);
     if (statement.type !== 'VariableDeclaration' || statement.kind === 'var') continue;
     for (const { id } of statement.declarations) {
-      for (const { identifier } of boundNames(id)) names.add(identifier.name);
+      for (const name of patternNames(id)) names.add(name);
     }
   }
   return names;

@@ -1,34 +1,8 @@
-import type { AnyNode, Identifier, Pattern } from 'acorn';
+import type { AnyNode } from 'acorn';
 import type { ScriptLexical } from '../../vm/realm/realm.ts';
 import { statementsIn } from '../../vm/syntax/children.ts';
+import { type BoundName, boundNames, patternNames } from '../../vm/syntax/patterns.ts';
 import { isFunctionNode, spanOf } from '../syntax/nodes.ts';
-import type { Range } from './bindings.ts';
-
-/** A name that a pattern binds, and the text in which it can't be initialized yet. */
-export interface BoundName {
-  readonly identifier: Identifier;
-  /** Text after the name that runs before the name gets its value: defaults, and the value itself. */
-  readonly except: readonly Range[];
-}
-
-export function boundNames(pattern: Pattern, except: readonly Range[] = []): BoundName[] {
-  switch (pattern.type) {
-    case 'Identifier':
-      return [{ identifier: pattern, except }];
-    case 'AssignmentPattern':
-      return boundNames(pattern.left, [...except, spanOf(pattern.right)]);
-    case 'RestElement':
-      return boundNames(pattern.argument, except);
-    case 'ArrayPattern':
-      return pattern.elements.flatMap((element) => (element ? boundNames(element, except) : []));
-    case 'ObjectPattern':
-      return pattern.properties.flatMap((property) =>
-        boundNames(property.type === 'RestElement' ? property.argument : property.value, except),
-      );
-    case 'MemberExpression':
-      return [];
-  }
-}
 
 /** A `var` of a function body. */
 interface VarName extends BoundName {
@@ -61,7 +35,7 @@ export function scriptLexicals(body: readonly AnyNode[]): ScriptLexical[] {
       return node.id ? [{ kind: 'let', name: node.id.name }] : [];
     if (node.type !== 'VariableDeclaration' || node.kind === 'var') return [];
     const kind = node.kind === 'let' ? 'let' : 'const';
-    const names = node.declarations.flatMap(({ id }) => boundNames(id));
-    return names.map(({ identifier }) => ({ kind, name: identifier.name }));
+    const names = node.declarations.flatMap(({ id }) => patternNames(id));
+    return names.map((name) => ({ kind, name }));
   });
 }

@@ -1,12 +1,13 @@
 import type { AnyNode, Statement, VariableDeclaration } from 'acorn';
+import { boundNames, type Range } from '../../vm/syntax/patterns.ts';
 import {
   declaredFunction,
   type FunctionNode,
   hasParameterExpressions,
   spanOf,
 } from '../syntax/nodes.ts';
-import type { Binding, LexicalScope, Range } from './bindings.ts';
-import { boundNames, varNames } from './declarations.ts';
+import type { Binding, LexicalScope } from './bindings.ts';
+import { varNames } from './declarations.ts';
 import type { ScopeBuilder } from './scope-builder.ts';
 
 /** Declares the variables of all `var`s in the function. */

@@ -6,6 +6,7 @@ import type {
   PrivateIdentifier,
   PropertyDefinition,
 } from 'acorn';
+import type { BoundName, Range } from '../../vm/syntax/patterns.ts';
 import type { FunctionLike } from '../syntax/nodes.ts';
 import { type LowerRefusal, refuse } from '../syntax/refusal.ts';
 import {
@@ -15,10 +16,8 @@ import {
   type BlockFunction,
   FunctionScope,
   LexicalScope,
-  type Range,
   type Use,
 } from './bindings.ts';
-import type { BoundName } from './declarations.ts';
 
 /** Collects scopes, and resolves the names used in them; `analyze` walks the tree. */
 export class ScopeBuilder implements Analysis {

@@ -18,7 +18,7 @@ import type {
 import type { Span } from '../../vm/bytecode/instructions.ts';
 import type { FunctionNode } from '../../vm/syntax/function-node.ts';
 
-export type { FunctionNode } from '../../vm/syntax/function-node.ts';
+export { type FunctionNode, isFunctionNode } from '../../vm/syntax/function-node.ts';
 
 /**
  * A node that becomes a separate Code: a function; a class without an explicit constructor (its default
@@ -29,14 +29,6 @@ export type FunctionLike = FunctionNode | Class | ClassBody | PropertyDefinition
 export type Argument = Expression | SpreadElement;
 
 export const spanOf = (node: Node): Span => ({ start: node.start, end: node.end });
-
-export function isFunctionNode(node: Node): node is FunctionNode {
-  return (
-    node.type === 'FunctionDeclaration' ||
-    node.type === 'FunctionExpression' ||
-    node.type === 'ArrowFunctionExpression'
-  );
-}
 
 export function isClass(node: AnyNode): node is AnyNode & Class {
   return node.type === 'ClassDeclaration' || node.type === 'ClassExpression';

@@ -3,6 +3,7 @@ import type {
   ArrowFunctionExpression,
   FunctionDeclaration,
   FunctionExpression,
+  Node,
 } from 'acorn';
 
 /** `AnonymousFunctionDeclaration` is `export default function () {}`: a declaration with `id: null`. */
@@ -11,3 +12,11 @@ export type FunctionNode =
   | AnonymousFunctionDeclaration
   | FunctionExpression
   | ArrowFunctionExpression;
+
+export function isFunctionNode(node: Node): node is FunctionNode {
+  return (
+    node.type === 'FunctionDeclaration' ||
+    node.type === 'FunctionExpression' ||
+    node.type === 'ArrowFunctionExpression'
+  );
+}
