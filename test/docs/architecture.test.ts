@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
 const root = new URL('../../', import.meta.url);
@@ -13,4 +13,16 @@ it('every file that docs/architecture.md and design.md name is there', () => {
       .map((path) => `${page}: ${path}`);
   });
   expect(missing).toEqual([]);
+});
+
+it('docs/architecture.md lists every folder', () => {
+  const text = readFileSync(new URL('docs/architecture.md', root), 'utf8');
+  const table = text.slice(text.indexOf('## The folders'), text.indexOf('## Where is'));
+  const named = [...table.matchAll(/`([^`]+)`/g)].map(([, path]) => path!.split('/').at(-1));
+  const folders = ['src', 'runtime'].flatMap((parent) =>
+    readdirSync(new URL(parent, root), { withFileTypes: true }).filter((each) =>
+      each.isDirectory(),
+    ),
+  );
+  expect(folders.map(({ name }) => name).filter((name) => !named.includes(name))).toEqual([]);
 });

@@ -6,6 +6,9 @@ import {
   isLimitation,
 } from '../../src/traces/graph-break.ts';
 
+/** What errors expect where a reason has no other expectation. */
+const inTheProgram = expectedInstead('forced');
+
 /** The catalogue of what ends a graph, as a page: what `docs/diagnostics.md` holds. */
 export function diagnosticsPage(): string {
   const entries = Object.entries(breakReasons).map(([id, { explanation, hint }]) => {
@@ -14,7 +17,9 @@ export function diagnosticsPage(): string {
     const note = limitation ? ' This is a limitation of tostatic, not of your code.' : '';
     const other = hintForOneProgram(reason);
     const remedy = other === hint ? hint : `${hint} With \`fullGraph\`: ${other}`;
-    return `## \`${id}\`\n\n${explanation}${note}\n\n**Expected:** ${expectedInstead(reason)}.\n\n**Remedy:** ${remedy}\n`;
+    const expected = expectedInstead(reason);
+    const needed = expected === inTheProgram ? '' : `**Expected:** ${expected}.\n\n`;
+    return `## \`${id}\`\n\n${explanation}${note}\n\n${needed}**Remedy:** ${remedy}\n`;
   });
   const errors = Object.entries(errorClasses).map(([name, { when, remedy }]) => {
     return `| \`${name}\` | ${when} | ${remedy} |`;
