@@ -63,9 +63,7 @@ const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
  */
 export async function init(name: string, options: InitOptions = {}): Promise<Device> {
   expectOptions('init', options, initKinds);
-  if (options.numerics !== undefined) {
-    chooseNumerics(checkedNumerics(options.numerics, 'init'));
-  }
+  if (options.numerics !== undefined) chooseNumerics(checkedNumerics(options.numerics, 'init'));
   if (options.revectorize) await revectorize();
   if (options.threads !== undefined) {
     pool.threads = options.threads;
@@ -98,9 +96,7 @@ async function revectorize(): Promise<void> {
   const module = url?.startsWith('file:')
     ? await import(/* @vite-ignore */ /* webpackIgnore: true */ url).catch(() => null)
     : null;
-  if (!module) {
-    throw notRevectorized('a page, or a bundle', 'the installed package in Node 24');
-  }
+  if (!module) throw notRevectorized('a page, or a bundle', 'the installed package in Node 24');
   (module as { revectorize(): number }).revectorize();
 }
 

@@ -26,9 +26,7 @@ export function collate<L>(samples: readonly unknown[], leaves: Leaves<L>): unkn
     return leaves.ofValues(Uint8Array.from(allOf(samples, isBoolean), Number), [n], 'bool');
   }
   if (typeof first === 'string') return allOf(samples, isString);
-  if (isTypedArray(first)) {
-    return ofRows(allOf(samples, isTypedArray), leaves);
-  }
+  if (isTypedArray(first)) return ofRows(allOf(samples, isTypedArray), leaves);
   if (Array.isArray(first)) {
     const rows = allOf(samples, (own): own is unknown[] => hasLength(own, first.length));
     return first.map((_, i) => collate(column(rows, i), leaves));

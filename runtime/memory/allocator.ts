@@ -193,13 +193,7 @@ export class BestFitAllocator implements Allocator {
     const chunk = this.#source.grow(size);
     this.counter.reserve(chunk.bytes);
     noteGrowth(this.counter);
-    const block: Block = {
-      ...chunk,
-      free: true,
-      kept: false,
-      before: undefined,
-      after: undefined,
-    };
+    const block: Block = { ...chunk, free: true, kept: false, before: undefined, after: undefined };
     this.#last = block;
     // A chunk adjacent to the last one extends its free tail instead of fragmenting memory.
     if (last && last.ptr + last.bytes === chunk.ptr) {

@@ -93,15 +93,7 @@ export class MemoryCounter implements MemoryStats {
   snapshot(): MemoryStats {
     const { allocated, peakAllocated, reserved, peakReserved, allocations, frees } = this;
     const { allocatedInAll } = this;
-    return {
-      allocated,
-      peakAllocated,
-      reserved,
-      peakReserved,
-      allocations,
-      frees,
-      allocatedInAll,
-    };
+    return { allocated, peakAllocated, reserved, peakReserved, allocations, frees, allocatedInAll };
   }
 
   #emit(kind: 'alloc' | 'free', ptr: number, bytes: number): void {

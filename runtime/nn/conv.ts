@@ -80,10 +80,7 @@ function kernelAndOptions<K extends number | readonly number[], O extends object
 /** Creates the weight and bias of a convolution; fan-in is the number of inputs per output. */
 function weights(shape: readonly [number, number, ...number[]], out: number, bias: boolean) {
   const fanIn = shape.slice(1).reduce((product, size) => product * size, 1);
-  return {
-    weight: kaimingUniform(shape, fanIn),
-    bias: bias ? kaimingUniform([out], fanIn) : null,
-  };
+  return { weight: kaimingUniform(shape, fanIn), bias: bias ? kaimingUniform([out], fanIn) : null };
 }
 
 /**

@@ -19,11 +19,7 @@ export interface BagCall {
   readonly perSampleWeights?: Tensor | null;
 }
 
-const bagKinds = {
-  ...embeddingKinds,
-  mode: oneOf('sum', 'mean', 'max'),
-  includeLastOffset: flag,
-};
+const bagKinds = { ...embeddingKinds, mode: oneOf('sum', 'mean', 'max'), includeLastOffset: flag };
 
 /**
  * Reduces the rows of each bag of indices: int32 [bags, n], or [n] with the offsets of the bags, → [bags, size].

@@ -39,11 +39,7 @@ const windowKinds = {
   ceilMode: flag,
 };
 const maxKinds = { ...windowKinds, dilation: perDimension(count(1)), returnIndices: flag };
-const averageKinds = {
-  ...windowKinds,
-  countIncludePad: flag,
-  divisorOverride: orNull(anyNumber),
-};
+const averageKinds = { ...windowKinds, countIncludePad: flag, divisorOverride: orNull(anyNumber) };
 
 /** Base of pooling: a window size and options. */
 abstract class Pool<Size, Options extends object> extends Module {

@@ -185,11 +185,7 @@ export class TransformerDecoderLayer extends TransformerLayer {
 
   protected attendMemory(x: Tensor, memory: Tensor, masks: DecoderMasks): Tensor {
     const { memoryMask = null, memoryKeyPaddingMask = null } = masks;
-    const call = {
-      attnMask: memoryMask,
-      keyPaddingMask: memoryKeyPaddingMask,
-      needWeights: false,
-    };
+    const call = { attnMask: memoryMask, keyPaddingMask: memoryKeyPaddingMask, needWeights: false };
     return this.multiheadAttn.forward(x, memory, memory, call)[0];
   }
 }

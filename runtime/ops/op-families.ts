@@ -23,10 +23,7 @@ export const families: Readonly<Record<string, Family>> = {
       'relu reluGrad',
     load: () => import('./families/common.ts'),
   },
-  products: {
-    ops: 'matmul addMatmul_',
-    load: () => import('./families/products.ts'),
-  },
+  products: { ops: 'matmul addMatmul_', load: () => import('./families/products.ts') },
   softmax: {
     ops:
       'softmaxGrad softmax logSoftmaxGrad logSoftmax nllLossGrad nllLoss nllLossShare ' +

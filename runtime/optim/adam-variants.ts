@@ -126,9 +126,7 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
   ): void {
     const missed = this.missed[index]!;
     if (!target.grad) {
-      if (missed === 0) {
-        this.products[index] = group.product / momentumAt(group, this.stepsTaken);
-      }
+      if (missed === 0) this.products[index] = group.product / momentumAt(group, this.stepsTaken);
     } else if (missed > 0) {
       const momentum = momentumAt(group, this.stepsTaken - missed);
       this.products[index] = this.products[index]! * momentum;

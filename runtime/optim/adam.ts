@@ -109,10 +109,7 @@ export class Adam extends Optimizer<AdamGroup, Correction> {
 
   protected override factors(group: ParameterGroup<AdamGroup>, count: number): Correction {
     const [beta1, beta2] = group.betas;
-    return {
-      rate: -group.lr / (1 - beta1 ** count),
-      scale: 1 / Math.sqrt(1 - beta2 ** count),
-    };
+    return { rate: -group.lr / (1 - beta1 ** count), scale: 1 / Math.sqrt(1 - beta2 ** count) };
   }
 
   protected override update(update: Update<AdamGroup>, { rate, scale }: Correction): void {

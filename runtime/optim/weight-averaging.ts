@@ -96,11 +96,7 @@ export class AveragedModel<M extends Module = Module> extends Module {
   }
 }
 
-const updateKinds = {
-  loader: iterable,
-  model: aModule,
-  inputOf: callback,
-};
+const updateKinds = { loader: iterable, model: aModule, inputOf: callback };
 
 type Norm = Module & { momentum: number | null; resetRunningStats(): void };
 

@@ -87,9 +87,7 @@ export const listOf = listOp('listOf', {
   infer: (_inputs, { dtype, shape }) => [
     listSpec({ dtype: dtype as DType, shape: shape as Shape }),
   ],
-  vjp: {
-    items: saving({}, (_saved, dy, _attrs, index) => bind1(listGradientAt, [dy], { index })),
-  },
+  vjp: { items: saving({}, (_saved, dy, _attrs, index) => bind1(listGradientAt, [dy], { index })) },
 });
 
 /** (list, element) → the list with the element appended. */

@@ -60,9 +60,7 @@ export interface ReadGraph {
  */
 export function readGraphs(field: Field, device: Device, plan: PlanUse): ReadGraph[] {
   const graphs: ReadGraph[] = [];
-  for (const each of field.items()) {
-    graphs.push(new GraphReader(each, device, plan, graphs).read());
-  }
+  for (const each of field.items()) graphs.push(new GraphReader(each, device, plan, graphs).read());
   return graphs;
 }
 
@@ -215,9 +213,7 @@ class GraphReader {
   #part(field: Field): ProgramOp {
     const op = this.#op(field);
     const count = op.op.inPlace ? 0 : 1;
-    if (exprOf(op.op) && op.outputs.length !== count) {
-      field.get('outputs').fail(`${count} results`);
-    }
+    if (exprOf(op.op) && op.outputs.length !== count) field.get('outputs').fail(`${count} results`);
     if (op.inputs.length !== op.op.operands.length) {
       field.get('inputs').fail(`${op.op.operands.length} operands`);
     }

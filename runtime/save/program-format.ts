@@ -122,9 +122,7 @@ function readState(
   all: readonly Field[],
   tensors: TensorReader,
 ): StateEntry {
-  if (field.has('tensor')) {
-    return { name, value: tensors.read(field.get('tensor')) };
-  }
+  if (field.has('tensor')) return { name, value: tensors.read(field.get('tensor')) };
   if (!field.has('gradientOf')) return { name, value: readPrimitive(field.get('value')) };
   const gradientOf = field.get('gradientOf').int(0, all.length - 1);
   if (!all[gradientOf]!.has('tensor')) field.fail('a gradient of a tensor');

@@ -31,10 +31,7 @@ export function readSource(field: Field, states: number): SavedSource {
   switch (form) {
     case 'argument':
     case 'has': {
-      let source: SavedSource = {
-        kind: 'argument',
-        index: (first ?? field).int(0, maxArguments),
-      };
+      let source: SavedSource = { kind: 'argument', index: (first ?? field).int(0, maxArguments) };
       for (const key of items.slice(2)) {
         source = { kind: 'property', base: source, key: key.string() };
       }

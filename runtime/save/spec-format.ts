@@ -25,9 +25,7 @@ export function encodeSpec(spec: InputSpec): unknown {
 
 export function readSpec(field: Field): InputSpec {
   if (field.isNull) return null;
-  if (field.has('list')) {
-    return field.list('list', (item) => readSpec(item));
-  }
+  if (field.has('list')) return field.list('list', (item) => readSpec(item));
   if (field.has('object')) {
     const entries = field.list('object', (entry) => {
       const [key, item] = entry.tuple(2);

@@ -26,10 +26,7 @@ function sized(name: string, fn: (x: Tensor, sizes: Shape) => Tensor) {
 }
 
 /** Properties that are ops of the tensor alone. */
-export const transposes = {
-  T: views.reversed,
-  mT: views.matrixTranspose,
-} as const;
+export const transposes = { T: views.reversed, mT: views.matrixTranspose } as const;
 
 export const arrangementMethods = {
   expand: sized('expand', broadcast.expand),

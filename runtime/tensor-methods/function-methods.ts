@@ -93,7 +93,4 @@ export const functionMethods = {
 } as const;
 
 /** Typed in `TensorMethods`. */
-export const overloadedFunctions = {
-  median: middle.median,
-  nanmedian: middle.nanmedian,
-} as const;
+export const overloadedFunctions = { median: middle.median, nanmedian: middle.nanmedian } as const;

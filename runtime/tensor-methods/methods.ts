@@ -205,11 +205,7 @@ const drawingMethods = {
 } as const;
 
 /** Typed in `TensorMethods`. */
-const overloaded = {
-  max: extremes.max,
-  min: extremes.min,
-  ...overloadedFunctions,
-} as const;
+const overloaded = { max: extremes.max, min: extremes.min, ...overloadedFunctions } as const;
 
 export type Methods = typeof methods;
 

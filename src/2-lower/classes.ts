@@ -91,9 +91,7 @@ function constructionBy(node: Class): Omit<InnerFunction, 'name'> {
     isBase && hasInstanceElements(node.body)
       ? (inner: Lowering) => makeFields(inner, node)
       : undefined;
-  if (written?.type === 'MethodDefinition') {
-    return { node: written.value, kind, prologue };
-  }
+  if (written?.type === 'MethodDefinition') return { node: written.value, kind, prologue };
   const body = (inner: Lowering): void => {
     const span = { start: node.start, end: node.start };
     if (isBase) {

@@ -48,9 +48,7 @@ export class Finalizer {
       completion = { number: this.completions.size + thrown + 1, span, continueWith };
       this.completions.set(key, completion);
     }
-    if (value !== undefined) {
-      this.code.emit({ op: 'move', dst: this.value, src: value }, span);
-    }
+    if (value !== undefined) this.code.emit({ op: 'move', dst: this.value, src: value }, span);
     this.enter(completion.number, span);
   }
 

@@ -27,9 +27,7 @@ export function lowerTarget(
 ): Store {
   switch (node.type) {
     case 'Identifier':
-      if (how === 'assign') {
-        return (value, span) => l.variables.assign(node, value, span);
-      }
+      if (how === 'assign') return (value, span) => l.variables.assign(node, value, span);
       return (value, span) => l.variables.initialize(node, value, span);
     case 'MemberExpression': {
       const place = lowerMemberTarget(l, node, until);

@@ -152,11 +152,7 @@ export const passes = [
     enabled: ({ memory }) => memory.offload !== null,
     run: offload,
   },
-  {
-    name: 'checkpoints',
-    stages: ['joint', 'step'],
-    run: recomputeCheckpoints,
-  },
+  { name: 'checkpoints', stages: ['joint', 'step'], run: recomputeCheckpoints },
   {
     name: 'slices',
     stages: ['step', 'region'],

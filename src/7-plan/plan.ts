@@ -34,9 +34,7 @@ export function roughOrder(program: Program, donated: ReadonlySet<ValueId> = new
 }
 
 function roughOptions({ values, inputs }: Program, donated: ReadonlySet<ValueId>): GraphOptions {
-  const entering = (id: ValueId) => {
-    return { bytes: bytesOf(values, id), exclusive: donated.has(id) };
-  };
+  const entering = (id: ValueId) => ({ bytes: bytesOf(values, id), exclusive: donated.has(id) });
   const keep = inputs.filter((id) => !donated.has(id));
   return { keep, carried: new Map(), entering, reuse: true };
 }

@@ -169,10 +169,7 @@ export class SubgraphPlanner {
     const values: TensorMeta[] = [...chosen.values];
     const forward = materializeLayouts(chosen, values);
     verifyProgram(forward);
-    const entering = {
-      ...(inputs && { inputsEnterAlone: inputs }),
-      ...(donated && { donated }),
-    };
+    const entering = { ...(inputs && { inputsEnterAlone: inputs }), ...(donated && { donated }) };
     const isCandidate = given !== undefined;
     const { plan } = yield* this.#plan(forward, { keep: [], ...entering }, { isCandidate });
     const planned = { values, forward: plan, backward: null };
@@ -192,10 +189,7 @@ export class SubgraphPlanner {
     verifyProgram(backward, parts.saved.withData.concat(parts.saved.noNeedBuffer));
 
     const keep = keptValues(forward, parts.saved, this.#memory);
-    const entering = {
-      ...(inputs && { inputsEnterAlone: inputs }),
-      ...(donated && { donated }),
-    };
+    const entering = { ...(inputs && { inputsEnterAlone: inputs }), ...(donated && { donated }) };
     const plannedForward = yield* this.#plan(forward, { keep, ...entering });
     const before = {
       plan: plannedForward.plan,
@@ -297,10 +291,7 @@ export class SubgraphPlanner {
         ? finish(this.training(program, eliminateDeadBackward(joint), { optionalGradients: true }))
             .planned
         : finish(this.inference(program)).planned;
-    return {
-      call,
-      at: (given) => plans.get(keyOf(given), () => plan(call.at(given))),
-    };
+    return { call, at: (given) => plans.get(keyOf(given), () => plan(call.at(given))) };
   };
 
   /** Operands of a region may share memory: if it writes to an operand, all ops keep program order. */

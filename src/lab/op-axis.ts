@@ -52,9 +52,7 @@ export function opAxis(timelines: readonly Timeline[]): OpAxis | null {
 
 /** Distributes the points of a run evenly. */
 function place(places: number[], { first, end }: Run, from: number, width: number): void {
-  for (let i = first; i < end; i++) {
-    places[i] = from + (width * (i - first + 0.5)) / (end - first);
-  }
+  for (let i = first; i < end; i++) places[i] = from + (width * (i - first + 0.5)) / (end - first);
 }
 
 function runsOf({ points, phases }: Timeline, phase: number): Run[] {

@@ -43,10 +43,7 @@ export function backendOver(
       else graphs.leaveAll(`programs on ${device.name}`);
       graphs.count(counts);
       const runOf = graphs.runs();
-      return {
-        run: (running) => runGraphs(runOf, running),
-        dispose: () => graphs.dispose(),
-      };
+      return { run: (running) => runGraphs(runOf, running), dispose: () => graphs.dispose() };
     },
     report: () => reportOf(counts, loaded?.engine.arrays),
   };

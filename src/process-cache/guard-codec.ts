@@ -76,11 +76,7 @@ export const guard: Codec<Guard> = variants<Guard>(() => ({
   closure: never('it calls a function that captured code has made'),
   code: record({ source, code: codeAt }),
   bound: record({ source, args: integer() }),
-  collection: record({
-    source,
-    type: oneOf('Map', 'Set', 'WeakMap', 'WeakSet'),
-    plain: boolean,
-  }),
+  collection: record({ source, type: oneOf('Map', 'Set', 'WeakMap', 'WeakSet'), plain: boolean }),
   members: record({ source, keys: list(anyValue) }),
   change: record({ source, key, change }),
   data: record({ sources: list(source) }),

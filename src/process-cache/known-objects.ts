@@ -103,9 +103,7 @@ export class KnownObjects {
     const { of, key, kind } = member;
     const name = nameOfKey(key);
     const value = name === undefined ? undefined : this.#member(member);
-    if (value && !this.#names.has(value)) {
-      this.#names.set(value, [of, name, kind].join(separator));
-    }
+    if (value && !this.#names.has(value)) this.#names.set(value, [of, name, kind].join(separator));
   }
 
   #member({ of, key, kind }: Member): object | undefined {

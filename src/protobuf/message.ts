@@ -165,9 +165,7 @@ class Decoder {
       return;
     }
     const packed = new BinaryReader(reader.bytes());
-    while (packed.pos < packed.len) {
-      items.push(this.#value(packed, kind, wireTypes[kind], depth));
-    }
+    while (packed.pos < packed.len) items.push(this.#value(packed, kind, wireTypes[kind], depth));
   }
 
   #value(

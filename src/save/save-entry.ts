@@ -196,9 +196,7 @@ export class EntryWriter {
         const mayBeGiven =
           output.kind !== 'output' ||
           this.#trace.same.some((each) => each.mayBeInput && each.output === output.index);
-        if (when || mayBeGiven) {
-          return this.#refuse('it disposes of a tensor on one path only');
-        }
+        if (when || mayBeGiven) return this.#refuse('it disposes of a tensor on one path only');
         return { kind: 'disposeOutput', output: output.index };
       }
     }

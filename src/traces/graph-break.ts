@@ -189,10 +189,7 @@ export const breakReasons = {
     explanation: 'The called function is in a module that ignoreModule() excludes.',
     hint: 'Remove that module from ignoreModule().',
   },
-  forced: {
-    explanation: 'breakGraph() was called.',
-    hint: 'Remove the call.',
-  },
+  forced: { explanation: 'breakGraph() was called.', hint: 'Remove the call.' },
 } as const satisfies Record<string, Explained>;
 
 /** Whether the graph ends at a decision on a graph value. */

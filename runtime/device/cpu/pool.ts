@@ -173,9 +173,7 @@ export const maxPool2dGrad: KernelFactory = (inputs, outputs, attrs) => {
 /** The gradient of max pooling, for uint8 positions in the windows. */
 export const maxPool2dCodedGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, , x] = inputs;
-  if (!hasSimd || dy!.dtype !== 'float32') {
-    return scalar.maxPool2dCodedGrad(inputs, outputs, attrs);
-  }
+  if (!hasSimd || dy!.dtype !== 'float32') return scalar.maxPool2dCodedGrad(inputs, outputs, attrs);
   expectContiguous(dy!, outputs[0]!);
   const planes = x!.shape[0]! * x!.shape[1]!;
   const planeBytes = x!.shape[2]! * x!.shape[3]! * 4;

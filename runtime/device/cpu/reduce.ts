@@ -54,10 +54,7 @@ function bindReduction(
   const within = reduced.shape.length - apart;
   const take = apart > 0 ? gatheredRows(kind, x, reduced, within, rows.strides) : direct;
   const nest = apart > 0 ? within : Math.max(last, 0);
-  const before: Loops = {
-    shape: ahead.slice(0, nest),
-    strides: [aheadSteps!.slice(0, nest)],
-  };
+  const before: Loops = { shape: ahead.slice(0, nest), strides: [aheadSteps!.slice(0, nest)] };
   const alone = (from: number, to: number): void => {
     let accumulate = accumulates;
     const at = [from];

@@ -7,10 +7,7 @@ import { anObject, that } from '../../options/option-kinds.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { Module } from './module.ts';
 
-const kinds = {
-  module: that('a module', (value) => value instanceof Module),
-  tensors: anObject,
-};
+const kinds = { module: that('a module', (value) => value instanceof Module), tensors: anObject };
 
 /**
  * Calls `forward` with some of the module's tensors replaced, by their names in `namedParameters()` and

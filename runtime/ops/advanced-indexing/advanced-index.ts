@@ -262,9 +262,7 @@ function entryOf(x: Tensor, entry: Shape, value: Tensor | number): Tensor | null
   const own = isRepeated ? shape.slice(1) : shape;
   const fits =
     own.length <= entry.length &&
-    own.every((size, i) => {
-      return size === 1 || size === entry[entry.length - own.length + i];
-    });
+    own.every((size, i) => size === 1 || size === entry[entry.length - own.length + i]);
   return fits ? reshape(value, own) : null;
 }
 

@@ -38,12 +38,7 @@ export const logicalXor = logical('logicalXor', (a, b) => E.ne(a, b));
 
 /** Defines an op that returns a boolean per element. */
 function predicate(name: string, expr: Expr) {
-  const op = defineOp({
-    name,
-    operands: { x: 'data' },
-    infer: inferBool,
-    kernel: pointwise(expr),
-  });
+  const op = defineOp({ name, operands: { x: 'data' }, infer: inferBool, kernel: pointwise(expr) });
   return (a: Tensor): Tensor => bind1(op, [a]);
 }
 

@@ -27,9 +27,7 @@ export const flipOp: OpRecord = defineOp({
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
   kernel: named('flip', rearrangeKernels.flip),
   layout: 'any',
-  vjp: {
-    x: saving({}, (_saved, dy, { dims }) => bind1(flipOp, [dy], { dims: dims! })),
-  },
+  vjp: { x: saving({}, (_saved, dy, { dims }) => bind1(flipOp, [dy], { dims: dims! })) },
 });
 
 /** Reverses the entries of each of the dimensions. */
@@ -73,9 +71,7 @@ export function roll(
   expectTensors('roll', x);
   const by = [shifts].flat() as number[];
   return tidy(() => {
-    if (dims === undefined) {
-      return reshape(roll(reshape(x, [x.numel()]), by[0]!, 0), x.shape);
-    }
+    if (dims === undefined) return reshape(roll(reshape(x, [x.numel()]), by[0]!, 0), x.shape);
     const along = ([dims].flat() as number[]).map((dim) => normalizeDim(dim, x.rank, 'roll'));
     if (along.length !== by.length || !by.every(isInteger)) {
       throw new ArgumentError({

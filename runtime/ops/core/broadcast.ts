@@ -35,10 +35,7 @@ export const expandOp = defineOp({
   operands: { x: 'data' },
   attrs: { shape: 'sizes' },
   infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
-  kernel: {
-    kind: 'view',
-    view: ([x], { shape }) => expandedTo(x!, shape as Shape, 'expand'),
-  },
+  kernel: { kind: 'view', view: ([x], { shape }) => expandedTo(x!, shape as Shape, 'expand') },
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)) },
 });
 

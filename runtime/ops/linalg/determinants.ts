@@ -43,9 +43,7 @@ export const detOp = defineOp({
   operands: { x: 'data' },
   infer: inferPerMatrix('det'),
   kernel: named('det', eliminationKernels.det),
-  vjp: {
-    x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), bind1(cofactorsOp, [x]))),
-  },
+  vjp: { x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), bind1(cofactorsOp, [x]))) },
 });
 
 /**
@@ -66,9 +64,7 @@ export const logAbsDetOp = defineOp({
     return [one, one];
   },
   kernel: named('logAbsDet', eliminationKernels.logAbsDet),
-  vjp: {
-    x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), mT(inverse(x)))),
-  },
+  vjp: { x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), mT(inverse(x)))) },
 });
 
 /**

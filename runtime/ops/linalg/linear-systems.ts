@@ -175,11 +175,7 @@ export function triangularSolve(
   a: Tensor,
   options: TriangularSolveOptions = {},
 ): Tensor {
-  expectOptions('triangularSolve', options, {
-    upper: flag,
-    transpose: flag,
-    unitriangular: flag,
-  });
+  expectOptions('triangularSolve', options, { upper: flag, transpose: flag, unitriangular: flag });
   const { upper = true, transpose: flipped = false, unitriangular = false } = options;
   expectTensor(solveTriangularOp, a);
   return tidy(() =>

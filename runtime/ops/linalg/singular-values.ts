@@ -24,11 +24,7 @@ interface Parts {
 
 /** Splits the kernel's result for m×n matrices, or a gradient of it. */
 export function unpacked(packed: Tensor, m: number, n: number): Parts {
-  return {
-    u: narrow(packed, -2, 0, m),
-    v: narrow(packed, -2, m, n),
-    s: select(packed, -2, m + n),
-  };
+  return { u: narrow(packed, -2, 0, m), v: narrow(packed, -2, m, n), s: select(packed, -2, m + n) };
 }
 
 /** x − xᵀ */

@@ -16,10 +16,7 @@ export const fullOp = defineOp({
   name: 'full',
   operands: {},
   attrs: { shape: 'sizes', dtype: 'dtype', value: 'number' },
-  infer: (_inputs, { shape, dtype }) => ({
-    dtype: dtype as DType,
-    shape: shape as Shape,
-  }),
+  infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
   kernel: named('fill', fillingKernels.fill),
 });
 

@@ -60,9 +60,7 @@ export const asStridedOp = defineOp({
     },
   },
   numbers: ['offset'],
-  vjp: {
-    x: saving({ x: 'shape' }, ({ x }, dy, attrs) => summedIn(x.shape, dy, regionOf(attrs))),
-  },
+  vjp: { x: saving({ x: 'shape' }, ({ x }, dy, attrs) => summedIn(x.shape, dy, regionOf(attrs))) },
 });
 
 export const placeOp = defineOp({
@@ -78,11 +76,7 @@ export const placeOp = defineOp({
   layout: 'any',
   vjp: {
     x: saving({ x: 'shape' }, ({ x }, dy, { strides, offset }) =>
-      bind1(asStridedOp, [contiguous(dy)], {
-        shape: x.shape,
-        strides: strides!,
-        offset: offset!,
-      }),
+      bind1(asStridedOp, [contiguous(dy)], { shape: x.shape, strides: strides!, offset: offset! }),
     ),
   },
 });
@@ -131,10 +125,7 @@ function partReplaced(x: Tensor, part: Tensor | null, { shape, strides, offset }
 export const asStrided = (x: Tensor, { shape, strides, offset }: Part): Tensor =>
   bind1(asStridedOp, [contiguous(x)], { shape, strides, offset });
 
-provideRegions({
-  part: asStrided,
-  replaced: partReplaced,
-});
+provideRegions({ part: asStrided, replaced: partReplaced });
 /** Its gradient derives the sizes before the repetition from dy: no value of a program has that shape. */
 const repeatOp: OpRecord = {
   ...expandOp,

@@ -73,13 +73,7 @@ export const weightGradOp: OpRecord = defineOp({
 export const addStandardizeWeightGradOp = defineOp({
   ...onGroups({ dw: 'data', ...ofPlain, weight: 'shape' }),
   name: 'addStandardizeWeightGrad_',
-  dtypes: {
-    dw: 'float32',
-    dy: 'float32',
-    x: 'float32',
-    stats: 'float32',
-    weight: 'ignored',
-  },
+  dtypes: { dw: 'float32', dy: 'float32', x: 'float32', stats: 'float32', weight: 'ignored' },
   infer: inferLike(0),
   kernel: named('addStandardizeWeightGrad', standardizationKernels.addStandardizeWeightGrad),
   inPlace: true,

@@ -40,9 +40,7 @@ export const clampOp = defineOp({
   operands: { x: 'data' },
   infer: inferSame,
   kernel: pointwise(E.min(E.max(x, least), most)),
-  vjp: {
-    x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(clampGradOp, [dy, x], attrs)),
-  },
+  vjp: { x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(clampGradOp, [dy, x], attrs)) },
 });
 
 /** Selects 0 where y equals a bound; a bound that is missing is infinite, and infinities pass it. */

@@ -85,11 +85,7 @@ export interface CovOptions {
   readonly aweights?: Tensor | null;
 }
 
-const covOptions = {
-  correction: anyOperand,
-  fweights: orNull(aTensor),
-  aweights: orNull(aTensor),
-};
+const covOptions = { correction: anyOperand, fweights: orNull(aTensor), aweights: orNull(aTensor) };
 
 /** The covariance matrix of the rows of [variables, observations]; of a single row, its variance as a scalar. */
 export function cov(x: Tensor, options: CovOptions = {}): Tensor {

@@ -46,9 +46,7 @@ const leastRows = 384;
 const productRows: RowRule = (inputs, outputs, attrs) => {
   const rank = outputs[0]!.shape.length;
   const options = { attrs: () => attrs };
-  if (rank !== 2) {
-    return cutsUpTo(rank - 2, (lead) => cutBehind(lead, inputs, outputs, options));
-  }
+  if (rank !== 2) return cutsUpTo(rank - 2, (lead) => cutBehind(lead, inputs, outputs, options));
   const shared = { ...options, whole: (index: number) => index === 1, least: leastRows };
   return cutsUpTo(1, (lead) => cutBehind(lead, inputs, outputs, shared));
 };

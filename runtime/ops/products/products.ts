@@ -202,9 +202,7 @@ export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | nu
   return naming('bilinear', () => {
     expectTensors('bilinear', a, b, weight);
     expectOptional('bilinear', bias);
-    if (anyHalf(a, b, weight, bias)) {
-      return roundedOnce([a, b, weight, bias], bilinear);
-    }
+    if (anyHalf(a, b, weight, bias)) return roundedOnce([a, b, weight, bias], bilinear);
     return tidy(() => {
       const product = einsum('...i,oij,...j->...o', [a, weight, b]);
       return bias ? add(product, bias) : product;

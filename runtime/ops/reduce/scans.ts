@@ -49,9 +49,7 @@ export const cumprodOp: OpRecord = defineOp({
   infer: inferSame,
   kernel: named('cumprod', scansKernels.cumprod),
   rows: rowsBeforeDims,
-  vjp: {
-    x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(cumprodGradOp, [dy, x], attrs)),
-  },
+  vjp: { x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(cumprodGradOp, [dy, x], attrs)) },
 });
 
 export const cumprodGradOp: OpRecord = defineOp({

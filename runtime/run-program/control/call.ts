@@ -94,9 +94,7 @@ function owned({ holder, offset, identity }: Slot): ListItem {
 /** Returns an operand's tensors, with one reference each: the operand's own if it moves and is not shared. */
 function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem[] {
   const { holder } = slot;
-  if (form === 'tensor') {
-    return [owned(takeFrom(slot, moves))];
-  }
+  if (form === 'tensor') return [owned(takeFrom(slot, moves))];
   const alone = moves && holder!.owners === 1;
   const items =
     form === 'list'

@@ -53,9 +53,7 @@ export function declareLexical(
   for (const statement of statements) {
     const fn = declaredFunction(statement);
     if (fn) {
-      if (!scope.bindings.has(fn.id.name)) {
-        builder.declare(scope, 'function', fn.id.name, 0);
-      }
+      if (!scope.bindings.has(fn.id.name)) builder.declare(scope, 'function', fn.id.name, 0);
     } else if (statement.type === 'ClassDeclaration' && statement.id) {
       builder.declare(scope, 'let', statement.id.name, statement.end, except);
     } else if (statement.type === 'VariableDeclaration' && statement.kind !== 'var') {

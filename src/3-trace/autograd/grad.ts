@@ -46,11 +46,7 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
   noteRequest(roots, targets);
   const found = traceRetaining(t, roots, [roots, targets, seeds], run);
   const variableOf = allowUnused ? gradientVariable : neededGradient;
-  return newArray(
-    found.map((gradient) => {
-      return gradient ? variableOf(t, gradient) : known(null);
-    }),
-  );
+  return newArray(found.map((gradient) => (gradient ? variableOf(t, gradient) : known(null))));
 }
 
 function seedsOf(t: Tracer, variable: Variable): (Tensor | null)[] | null {

@@ -89,12 +89,8 @@ function placeOf(tensor: Tensor): GradNode | Tensor {
 function inside(t: Tracer, receiver: Variable, use: string) {
   const variable = expectTensor(receiver, use);
   expectOneTensor(t, variable);
-  if (variable.source) {
-    throw new GraphBreak('framework-call', `${use}() on a pre-existing tensor`);
-  }
-  if (t.control.depth > 0) {
-    throw new GraphBreak('branch-effect', `${use}() in a branch or loop`);
-  }
+  if (variable.source) throw new GraphBreak('framework-call', `${use}() on a pre-existing tensor`);
+  if (t.control.depth > 0) throw new GraphBreak('branch-effect', `${use}() in a branch or loop`);
   return { variable, tensor: t.use(variable) };
 }
 

@@ -183,9 +183,7 @@ export function assignableBy(fn: Variable): readonly unknown[] {
 
 /** Returns what identifies the variables in their order, which an object that is reached twice would not show. */
 function referred(parts: readonly (Variable | null | undefined)[]): readonly unknown[] {
-  const each = parts.map((part) => {
-    return part?.kind === 'constant' && !part.source ? part.value : part;
-  });
+  const each = parts.map((part) => (part?.kind === 'constant' && !part.source ? part.value : part));
   return [parts.length, ...each];
 }
 

@@ -84,11 +84,7 @@ function traceCondAs(
   const build = joined.finish(results);
   for (const each of t.autograd.checkpoints) each.merged?.();
   const found = which && build(which);
-  return {
-    targets,
-    which: found?.kind === 'scalar' ? found : null,
-    value: value && build(value),
-  };
+  return { targets, which: found?.kind === 'scalar' ? found : null, value: value && build(value) };
 }
 
 /**

@@ -76,9 +76,7 @@ export class ObjectsMet {
     const firstPath = (object: object) => [...touched.get(object)!][0]!;
     for (const object of changed) {
       const [source, ...paths] = [...touched.get(object)!];
-      for (const other of paths) {
-        guards.push({ kind: 'same', source: source!, other, same: true });
-      }
+      for (const other of paths) guards.push({ kind: 'same', source: source!, other, same: true });
     }
     if (touched.size > 1) {
       const others = [...touched.keys()].filter((object) => !changed.has(object));

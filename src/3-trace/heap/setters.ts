@@ -44,12 +44,7 @@ export function callsSetter(
 ): boolean {
   const accessor = accessorOf(holder.value, key);
   if (!accessor?.set) return false;
-  const source = {
-    kind: 'accessor',
-    base: placeOf(holder),
-    key,
-    which: 'set',
-  } as const;
+  const source = { kind: 'accessor', base: placeOf(holder), key, which: 'set' } as const;
   try {
     t.execution.callInside(t.read(source, accessor.set), receiver, [value]);
   } catch (error) {

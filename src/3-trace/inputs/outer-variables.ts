@@ -94,9 +94,7 @@ export class OuterVariables {
     if (typeof value === 'function') {
       return { kind: 'function', value: value as (...args: never[]) => unknown, source };
     }
-    if (!isProxy(value) && value instanceof Tensor) {
-      return outerTensor(source, value);
-    }
+    if (!isProxy(value) && value instanceof Tensor) return outerTensor(source, value);
     return { kind: 'object', value: value as object, source };
   }
 

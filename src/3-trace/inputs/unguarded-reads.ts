@@ -10,9 +10,7 @@ import { owns } from '../../vm/language/primordials.ts';
  */
 export function unguardedReads(read: readonly Source[], guards: readonly Guard[]): Guard[] {
   const guarded = new Set<string>();
-  for (const guard of guards) {
-    for (const source of sourcesOf(guard)) addPath(source, guarded);
-  }
+  for (const guard of guards) for (const source of sourcesOf(guard)) addPath(source, guarded);
   const sources = read.filter((source) => mayThrow(source) && !guarded.has(sourceKey(source)));
   return sources.length > 0 ? [{ kind: 'data', sources }] : [];
 }

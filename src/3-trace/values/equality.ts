@@ -76,9 +76,7 @@ function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): boolean {
 
 function comparable(t: Tracer, given: Variable): Variable {
   const variable = specialized(given);
-  if (variable.kind === 'scalar') {
-    throw numberNeeded(variable, 'is compared by a native function');
-  }
+  if (variable.kind === 'scalar') throw numberNeeded(variable, 'is compared by a native function');
   if (variable.kind === 'text') throw textBreak(variable, 'is compared');
   return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;
 }

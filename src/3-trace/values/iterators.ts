@@ -126,9 +126,7 @@ function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariabl
 
 /** Returns whether `next` is the built-in one. */
 function advancesItself(t: Tracer, iterator: IteratorVariable | GeneratorVariable): boolean {
-  if (iterator.kind === 'generator') {
-    return isPristine(t, iterator.helper ? 'helper' : 'generator');
-  }
+  if (iterator.kind === 'generator') return isPristine(t, iterator.helper ? 'helper' : 'generator');
   return isPristine(t, iteratedBy(iterator));
 }
 
@@ -162,9 +160,7 @@ export function advance(
   }
   // The end of a data-dependent list is decided by the program, possibly more than once.
   const isCounted = iterator.kind === 'iterator' && iterator.position !== undefined;
-  if (element === null && !isCounted) {
-    t.journal.set(iteration, 'done', true, iterator);
-  }
+  if (element === null && !isCounted) t.journal.set(iteration, 'done', true, iterator);
   return rowsOf && element ? selectRow(t, rowsOf, element) : element;
 }
 

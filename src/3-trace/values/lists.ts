@@ -158,9 +158,7 @@ export function setGrowableElement(
     pushGrowable(t, array, [value]);
     return;
   }
-  if (which === none) {
-    throw new GraphBreak('throw', 'an array is written past its end');
-  }
+  if (which === none) throw new GraphBreak('throw', 'an array is written past its end');
   const leaves = leavesFor(t, array, value);
   const at = asNumber(t, place());
   changeLists(t, array, length, (list, leaf) => {

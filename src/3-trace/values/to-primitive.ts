@@ -109,9 +109,7 @@ export function textOfPrimitives(t: Tracer, pieces: readonly Variable[]): Variab
 export function textOfPrimitive(t: Tracer, primitive: Variable): string {
   expectFewTexts(t, [primitive]);
   const value = constantOf(t, primitive);
-  if (typeof value === 'symbol') {
-    throw typeError(t, 'Cannot convert a Symbol value to a string');
-  }
+  if (typeof value === 'symbol') throw typeError(t, 'Cannot convert a Symbol value to a string');
   return String(value);
 }
 

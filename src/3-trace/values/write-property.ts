@@ -218,9 +218,7 @@ export function defineProperty(t: Tracer, object: Variable, key: Key, value: Var
     return;
   }
   const isPossible = object.kind === 'newObject' && isExtensible(object) && !isOfError(object, key);
-  if (!isPossible) {
-    throw new GraphBreak('object-write', `the property ${String(key)} is defined`);
-  }
+  if (!isPossible) throw new GraphBreak('object-write', `the property ${String(key)} is defined`);
   setOwnProperty(t, object, key, value);
 }
 

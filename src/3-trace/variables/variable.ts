@@ -361,11 +361,7 @@ export function known(value: Primitive | symbol): ConstantVariable {
 export const hole: ConstantVariable = { kind: 'constant', value: undefined, source: null };
 
 /** Marks an element, property or entry as absent where other paths may have it. */
-export const absent: ConstantVariable = {
-  kind: 'constant',
-  value: Symbol('absent'),
-  source: null,
-};
+export const absent: ConstantVariable = { kind: 'constant', value: Symbol('absent'), source: null };
 
 export const undefinedVariable: ConstantVariable = known(undefined);
 

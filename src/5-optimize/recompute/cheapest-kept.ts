@@ -69,9 +69,7 @@ export function keptNetwork(
     const bytes = free.has(id) ? 0 : facts.bytesOf(id);
     const op = facts.canRecompute(id) ? again.get(facts.definitionIndex(id))! : FlowNetwork.sink;
     network.addEdge(node, op, bytes);
-    if (isRead(id)) {
-      network.addEdge(FlowNetwork.source, node, Number.POSITIVE_INFINITY);
-    }
+    if (isRead(id)) network.addEdge(FlowNetwork.source, node, Number.POSITIVE_INFINITY);
   }
   return { network, made, again };
 }

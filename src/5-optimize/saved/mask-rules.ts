@@ -41,9 +41,7 @@ export function maskRuleOf(
 ): MaskRule | null {
   const { threshold, negativeSlope, min, max } = attrs;
   // NaN passes, as it isn't at most the threshold.
-  if (op.name === 'reluGrad') {
-    return { mask: [compare('leScalar', 0)], gradient: [dropped] };
-  }
+  if (op.name === 'reluGrad') return { mask: [compare('leScalar', 0)], gradient: [dropped] };
   if (op.name === 'thresholdGrad' && typeof threshold === 'number') {
     return { mask: [compare('leScalar', threshold)], gradient: [dropped] };
   }

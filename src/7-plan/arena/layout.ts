@@ -53,9 +53,7 @@ export function layOut(ranges: readonly LiveRange[]): Layout {
     const rest = bestOrder.filter((i) => !highest.includes(i));
     if (!attempt([...highest, ...rest])) break;
   }
-  if (best.bytes > bound && ranges.length <= exactRanges) {
-    return exactLayout(ranges, best, bound);
-  }
+  if (best.bytes > bound && ranges.length <= exactRanges) return exactLayout(ranges, best, bound);
   return best;
 }
 

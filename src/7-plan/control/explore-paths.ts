@@ -56,9 +56,7 @@ export function explorePaths(
     peakBytes = bytes - donatedBytes;
     worst = decisions;
   };
-  for (let next = reached.pop(); next && spent < mostSteps; next = reached.pop()) {
-    exploreFrom(next);
-  }
+  for (let next = reached.pop(); next && spent < mostSteps; next = reached.pop()) exploreFrom(next);
   const isComplete = spent < mostSteps;
   return { peakBytes, decisions: worst, ends: [...ends.values()], isComplete, isGrowing };
 

@@ -223,9 +223,7 @@ class GraphBuilder {
     this.#makes.endList();
     if (kind !== 'control') return;
     for (const from of forwardedOperands(op)) {
-      for (const id of outputs) {
-        this.#accesses.join(this.#storageOf[id]!, this.#storageOf[from]!);
-      }
+      for (const id of outputs) this.#accesses.join(this.#storageOf[id]!, this.#storageOf[from]!);
     }
   }
 

@@ -185,9 +185,7 @@ function chosenVariants(options: CompareOptions, isPlainStep: boolean): (string 
   const modes = isPlainStep ? stepVariants : variants;
   const single = ablations.filter(({ needsLoss }) => !needsLoss || !isPlainStep);
   const known = [...modes, ...single].map(({ name }) => name);
-  if (options.modes === undefined) {
-    return options.ablations ? known : modes.map(({ name }) => name);
-  }
+  if (options.modes === undefined) return options.ablations ? known : modes.map(({ name }) => name);
   return options.modes.split(',').map((name) => {
     if (known.includes(name)) return name;
     throw new ArgumentError({

@@ -39,9 +39,7 @@ export function functionOf(
   const names = functions.map(([exported]) => exported);
   const chosen = name ?? (names.length === 1 ? names[0] : undefined);
   const fn = functions.find(([exported]) => exported === chosen)?.[1];
-  if (!fn) {
-    throw withoutFunction(file, name, exports, names);
-  }
+  if (!fn) throw withoutFunction(file, name, exports, names);
   const { inputs } = exports;
   if (inputs !== undefined && typeof inputs !== 'function') {
     throw new ArgumentError({

@@ -36,9 +36,7 @@ export function initProject(folder: string, options: InitOptions): void {
     .replaceAll(/[^a-z0-9-]+/g, '-')
     .replaceAll(/^-+|-+$/g, '');
   const files = template(name || 'model', `^${packageVersion}`);
-  for (const [path, text] of Object.entries(files)) {
-    writeInto(join(root, path), text);
-  }
+  for (const [path, text] of Object.entries(files)) writeInto(join(root, path), text);
   const enter = folder === '.' ? '' : `cd ${quoted(folder)} && `;
   process.stdout.write(
     `${Object.keys(files).length} files in ${root}\n\n  ${enter}npm install && npm start\n`,

@@ -211,9 +211,7 @@ class EntryLowering<V extends TargetValue> {
         drawn = this.#engine.convert(count, 'f64');
       }
     }
-    if (entry.randomNumbers > 0) {
-      drawn = this.#engine.randomCount(entry.randomNumbers);
-    }
+    if (entry.randomNumbers > 0) drawn = this.#engine.randomCount(entry.randomNumbers);
     if (!drawn) return;
     const offset = this.#number({ kind: 'random', field: 'offset' });
     this.#result('random.offset', this.#engine.binary('add', offset, drawn));

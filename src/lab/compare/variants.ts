@@ -58,9 +58,7 @@ const tidied: Variant = {
   prepare(build) {
     const workload = build(false);
     const { loss, step } = workload;
-    if (!loss) {
-      return { workload, step: insideTidy(step), forward: null, captured: null };
-    }
+    if (!loss) return { workload, step: insideTidy(step), forward: null, captured: null };
     const forward = insideTidy(loss as Run);
     return { workload, step: inPhases(forward, workload), forward, captured: null };
   },

@@ -62,19 +62,9 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   loadCell: { values: none, cells: (i) => [i.cell], ...value, ...quiet },
   storeCell: { values: (i) => [i.src], cells: (i) => [i.cell], ...quiet },
   outerCell: { values: none, result: 'cell', ...quiet },
-  closure: {
-    values: (i) => given(i.nameFrom, i.home),
-    cells: (i) => i.cells,
-    ...value,
-    ...quiet,
-  },
+  closure: { values: (i) => given(i.nameFrom, i.home), cells: (i) => i.cells, ...value, ...quiet },
   // `extends` checks the parent and reads its prototype.
-  class: {
-    values: (i) => given(i.parent, i.nameFrom),
-    cells: (i) => i.cells,
-    ...value,
-    ...open,
-  },
+  class: { values: (i) => given(i.parent, i.nameFrom), cells: (i) => i.cells, ...value, ...open },
   unary: { values: (i) => [i.src], ...value, ...open },
   binary: { values: (i) => [i.left, i.right], ...value, ...open },
   toNumeric: { values: (i) => [i.src], ...value, ...open },

@@ -39,9 +39,7 @@ export function step(frame: Frame): StepResult {
   if (instruction.op === 'return') {
     return { kind: 'return', value: frame.registers[instruction.src] };
   }
-  if (instruction.op === 'await') {
-    return { kind: 'await', value: frame.registers[instruction.src] };
-  }
+  if (instruction.op === 'await') return { kind: 'await', value: frame.registers[instruction.src] };
   if (instruction.op === 'yield') {
     return { kind: 'suspend', value: frame.registers[instruction.src] };
   }

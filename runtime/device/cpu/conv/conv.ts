@@ -35,12 +35,7 @@ const forward = oncePerShape((shape): Run | null => {
     stride: shape.stride,
     sumRows: blocks.rows,
     weights: { laneStep: inChannels * taps * 4, offset: (row) => row * 4 },
-    out: {
-      step: groups * outChannels * plane,
-      channel: plane,
-      line: outSize[1] * 4,
-      position: 4,
-    },
+    out: { step: groups * outChannels * plane, channel: plane, line: outSize[1] * 4, position: 4 },
   };
   const steps = {
     firstStep: inChannels * inSize[0] * inSize[1] * 4,

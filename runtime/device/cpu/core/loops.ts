@@ -60,9 +60,7 @@ export const lineMethods = {
     [size, step, outer]: readonly number[],
     body: (first: number, place: number) => void,
   ): void {
-    for (let o = 0; o < outer!; o++) {
-      for (let i = 0; i < step!; i++) body(o * size! * step! + i, i);
-    }
+    for (let o = 0; o < outer!; o++) for (let i = 0; i < step!; i++) body(o * size! * step! + i, i);
   },
 };
 

@@ -27,10 +27,7 @@ interface Weight {
 
 function weightOf({ expr, dtype }: KernelPart): Weight {
   const nodes = nodesOf(expr);
-  return {
-    nodes: nodes.length + (halfNodes[dtype] ?? 0),
-    heavy: nodes.filter(isHeavy).length,
-  };
+  return { nodes: nodes.length + (halfNodes[dtype] ?? 0), heavy: nodes.filter(isHeavy).length };
 }
 
 /**

@@ -90,10 +90,7 @@ export function productPlan(
         );
       const texts: ProductTexts = {
         ...counts,
-        left: {
-          isAlongSteps: left.column === 1,
-          at: (row) => (k) => element(0, left, row, k),
-        },
+        left: { isAlongSteps: left.column === 1, at: (row) => (k) => element(0, left, row, k) },
         right: {
           isAlongSteps: right.column !== 1 && right.row === 1,
           at: (column) => (k) => element(1, right, k, column),
@@ -116,11 +113,7 @@ export function productPlan(
         };
         headText(w, head, inputs, issue.attrs, 'product', place);
       });
-      return {
-        text: w.text(),
-        uniforms: w.uniforms,
-        groups,
-      };
+      return { text: w.text(), uniforms: w.uniforms, groups };
     },
   };
   return { scratch: [], stages: [stage] };

@@ -101,11 +101,7 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
         w.line('return;', '}');
         if (s < segments.length - 1) w.line(`e = e - ${count};`);
       });
-      return {
-        text: w.text(),
-        uniforms: w.uniforms,
-        groups: groupsOf(Math.ceil(total / threads)),
-      };
+      return { text: w.text(), uniforms: w.uniforms, groups: groupsOf(Math.ceil(total / threads)) };
     },
   };
 }

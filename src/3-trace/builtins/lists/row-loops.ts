@@ -119,10 +119,7 @@ function recordRows(
   };
   const { length } = iterations;
   const left = t.append(() =>
-    repeatFor(tensors, iterations, length, so, {
-      resolver: t.resolver,
-      builder: t.builder,
-    }),
+    repeatFor(tensors, iterations, length, so, { resolver: t.resolver, builder: t.builder }),
   );
   const lists = left.pushed.map((recorded) => new TensorList(recorded));
   const resultsOf = ({ carried }: IterationResults) => carried.filter((_, i) => left.carried[i]);
@@ -163,7 +160,5 @@ function visitAppended(
   } finally {
     t.rows = null;
   }
-  if (appendedCount() !== appended.length) {
-    throw differently('changes the array that it goes over');
-  }
+  if (appendedCount() !== appended.length) throw differently('changes the array that it goes over');
 }

@@ -28,9 +28,7 @@ export function booleansAsNumbers(
   if (!entries) return args;
   const dtype = entries.get('dtype');
   const isNamed = dtype !== undefined && constantOf(t, dtype) !== undefined;
-  if (!isNamed && leaves.every(isBoolean)) {
-    entries.set('dtype', known('bool'));
-  }
+  if (!isNamed && leaves.every(isBoolean)) entries.set('dtype', known('bool'));
   return [asNumbers(t, data), { kind: 'newObject', entries }, ...others];
 }
 

@@ -127,15 +127,7 @@ function attemptAs(
     // observable.
     const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
     const recorded = new Set<string>();
-    const found = {
-      made,
-      before,
-      carried,
-      changes: new Map(),
-      held,
-      recorded,
-      fractional,
-    };
+    const found = { made, before, carried, changes: new Map(), held, recorded, fractional };
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const iteration = new LoopFixpoint(t, frame, loop, form, found);
       if (!iteration.fits) return null;

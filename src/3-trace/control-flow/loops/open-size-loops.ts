@@ -33,9 +33,7 @@ export function keepLoopOfOpenSize(
 }
 
 function dependsOnOpenSize(t: Tracer, test: Variable): boolean {
-  if (test.kind !== 'symbolic' || decidedByBounds(test.expr, t.bounds) !== undefined) {
-    return false;
-  }
+  if (test.kind !== 'symbolic' || decidedByBounds(test.expr, t.bounds) !== undefined) return false;
   for (const source of numberSources(test.expr)) {
     const size = t.bounds.get(sourceKey(source));
     if (size && size.min !== size.max) return true;

@@ -68,9 +68,7 @@ export function enterFunction(
   const { file } = closure.code.source;
   if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
     // A compiler's helper for naming inner functions may be called by a polyfill.
-    if (!isHelper) {
-      throw new GraphBreak('framework-call', `${name()} is part of tostatic`);
-    }
+    if (!isHelper) throw new GraphBreak('framework-call', `${name()} is part of tostatic`);
     notePolyfill(closure.code);
   }
   if (isIgnoredFile(file)) throw new GraphBreak('ignored-module', `${name()} is in ${file}`);

@@ -63,9 +63,7 @@ export function changeHost<T>(
 ): T | undefined {
   const variable = changeable(t, given, type);
   if (!variable) return undefined;
-  if (t.isInRegion) {
-    throw new GraphBreak('branch-effect', `a branch or loop changes a ${type}`);
-  }
+  if (t.isInRegion) throw new GraphBreak('branch-effect', `a branch or loop changes a ${type}`);
   const { copy, assign } = hostType(type);
   const { value } = variable;
   const before = copy(value);

@@ -22,9 +22,7 @@ function isPlain(t: Tracer, given: Variable, seen: Set<unknown>): boolean {
     case 'symbolic':
       return typeof variable.value !== 'symbol';
     case 'newArray':
-      if (variable.growable || variable.named || variable.isArguments || variable.own) {
-        return false;
-      }
+      if (variable.growable || variable.named || variable.isArguments || variable.own) return false;
       return variable.elements.every((element) => isPlain(t, element, seen));
     case 'newObject':
       if (variable.errorType || variable.traits || prototypeOf(variable)) return false;

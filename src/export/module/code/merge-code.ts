@@ -110,9 +110,5 @@ export function mergeCode(kernels: Iterable<RecordedKernel>, pages: number): Mer
     ...section(10, vector(bodies)),
   ]);
   invariant(WebAssembly.validate(code), 'merged kernels that the engine rejects');
-  return {
-    code,
-    imports,
-    exportOf: (kernel) => String(numbers.get(keyOf(merging, kernel))!),
-  };
+  return { code, imports, exportOf: (kernel) => String(numbers.get(keyOf(merging, kernel))!) };
 }

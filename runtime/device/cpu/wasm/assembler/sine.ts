@@ -38,9 +38,7 @@ function series(f: FunctionBuilder, x: Local, fn: 'sin' | 'cos'): Code {
   const float = (value: number): Code => f.constant(f32x4(value));
   const turns = f.local('v128', op('f32x4.nearest', mul(get(x), float(2 / Math.PI))));
   const r = f.local('v128', get(x));
-  for (const part of quarterTurn) {
-    f.set(r, mulSub(get(turns), float(part), get(r)));
-  }
+  for (const part of quarterTurn) f.set(r, mulSub(get(turns), float(part), get(r)));
   const square = f.local('v128', mul(get(r), get(r)));
   const horner = (coefficients: readonly number[]): Code =>
     coefficients.map(float).reduce((sum, coefficient) => mulAdd(sum, get(square), coefficient));

@@ -28,11 +28,7 @@ function nothingText({ dtype }: TensorMeta): string {
 export const elementsPlan: KernelPlanner = ([x, index], [out], attrs) => {
   const dim = attrs.dim as number;
   const operands = [
-    {
-      slot: input(0),
-      strides: strideless(x!.strides, dim),
-      type: elementTypeOf(x!.dtype),
-    },
+    { slot: input(0), strides: strideless(x!.strides, dim), type: elementTypeOf(x!.dtype) },
     along(input(1), index!),
     along(output(0), out!, true),
   ];

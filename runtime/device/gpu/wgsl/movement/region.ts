@@ -171,9 +171,7 @@ function storedNumber(value: number, { dtype }: TensorMeta): number {
 export const placeIntoPlan: KernelPlanner = ([x, source], [out], attrs) => {
   const [strides, base] = [attrs.strides as readonly number[], attrs.offset as number];
   const sides = boxOf(source!, strides, base, out!, x!.strides);
-  if (sides) {
-    return { scratch: [], stages: [boxStage(sides, out!, input(1), input(0))] };
-  }
+  if (sides) return { scratch: [], stages: [boxStage(sides, out!, input(1), input(0))] };
   const copied = pointwiseStage([singleBody(identity, [x!], out!)]);
   const from = { strides: source!.strides, base: 0 };
   const part = partBody(input(1), out!, source!.shape, from, { strides, base });
