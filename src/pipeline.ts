@@ -80,10 +80,10 @@ export function compileLater(
 function* compileInSteps(input: CompiledInput): Steps<SubgraphStages> {
   const { program, options } = input;
   const compile = withFirstDecisions(program, compileSubgraph);
-  const made = yield* withKnownChoices(input, (choices) =>
+  const chosen = yield* withKnownChoices(input, (choices) =>
     compareWithUnbudgeted(options, choices, (by, own) => stagesOf({ ...input, options: by }, own)),
   );
-  const stages = { ...made, planned: finished(made, options) };
+  const stages = { ...chosen, planned: finished(chosen, options) };
   return rememberSource(stages, { ...input, compile });
 }
 

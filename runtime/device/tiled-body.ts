@@ -97,11 +97,11 @@ export interface TilePass {
  * columns, if there are products over rows.
  */
 export function tilePasses(body: TiledBody): readonly TilePass[] {
-  const made = (over: TilePass['over']) =>
+  const productsOver = (over: TilePass['over']) =>
     body.products.flatMap((product, i) => (product.over === over ? [i] : []));
-  const hasColumns = made('rows').length > 0;
+  const hasColumns = productsOver('rows').length > 0;
   const pass = (over: TilePass['over']): TilePass => {
-    const results = made(over);
+    const results = productsOver(over);
     const own = results.map((i) => body.products[i]!);
     const all = over === 'columns' ? body.products : own;
     const read = operandsBefore(

@@ -130,9 +130,9 @@ abstract class PaddedConvolution<K extends number | readonly number[]> extends M
     if (options.padding === 'same') expectNoStride(`nn.${name}`, options.stride ?? 1);
     expectGroups(name, [inChannels, outChannels], options.groups);
     const shape = [outChannels, inChannels / (options.groups ?? 1), ...sizes] as const;
-    const made = weights(shape, outChannels, bias);
-    this.weight = made.weight;
-    this.bias = made.bias;
+    const parameters = weights(shape, outChannels, bias);
+    this.weight = parameters.weight;
+    this.bias = parameters.bias;
     this.paddingMode = paddingMode;
     this.borders = borders(options.padding ?? 0, sizes, sizesOf(options.dilation ?? 1, dims));
     this.options = paddingMode === 'zeros' ? options : { ...options, padding: 0 as K };
@@ -214,9 +214,9 @@ abstract class TransposedConvolution<K extends number | readonly number[]> exten
     const { bias = true, ...options } = own;
     expectGroups(name, [inChannels, outChannels], options.groups);
     const shape = [inChannels, outChannels / (options.groups ?? 1), ...sizes] as const;
-    const made = weights(shape, outChannels, bias);
-    this.weight = made.weight;
-    this.bias = made.bias;
+    const parameters = weights(shape, outChannels, bias);
+    this.weight = parameters.weight;
+    this.bias = parameters.bias;
     this.options = options;
   }
 }

@@ -77,9 +77,9 @@ function groupOf(groups: Map<string, Group>, span: Span): Group {
   const known = groups.get(key);
   if (known) return known;
   const group = { first: span, durations: [], total: 0, self: 0, allocated: 0, bytes: 0 };
-  const made = { ...group, nested: new Map<string, Group>() };
-  groups.set(key, made);
-  return made;
+  const row = { ...group, nested: new Map<string, Group>() };
+  groups.set(key, row);
+  return row;
 }
 
 function isInside(

@@ -185,10 +185,10 @@ export class ProgramBuilder implements Interceptor {
         ? [kernel.view([this.#placeOf(inputs[0]!), ...metas.slice(1)], attrs)]
         : op.infer(metas, attrs).map((spec) => contiguousMeta(spec, device));
     const outputs = specs.map((meta) => this.#newValue(meta));
-    const made = outputs.map((output) => this.valueOf(output));
-    if (kernel.kind === 'view') this.memory.noteView(made[0]!, ids[0]!);
-    if (op === aliasOp && attrs.leaf === 'own') this.#ownLeaves.add(made[0]!);
-    this.#append(op, ids, made, attrs);
+    const outputIds = outputs.map((output) => this.valueOf(output));
+    if (kernel.kind === 'view') this.memory.noteView(outputIds[0]!, ids[0]!);
+    if (op === aliasOp && attrs.leaf === 'own') this.#ownLeaves.add(outputIds[0]!);
+    this.#append(op, ids, outputIds, attrs);
     // `detach()` takes no view.
     const isView = kernel.kind === 'view' && (op !== aliasOp || gradEnabled());
     if (isView && !this.#isTrial) joinViews(inputs[0]!, outputs[0]!);
@@ -268,9 +268,9 @@ export class ProgramBuilder implements Interceptor {
   ): Tensor[] {
     const ids = inputs.map((input) => this.valueOf(input));
     const outputs = results.map((meta) => this.#newValue(passedThroughMeta(meta)));
-    const made = outputs.map((output) => this.valueOf(output));
-    for (const id of made) this.#handedThrough.add(id);
-    this.#append(op, ids, made, attrs, inside);
+    const outputIds = outputs.map((output) => this.valueOf(output));
+    for (const id of outputIds) this.#handedThrough.add(id);
+    this.#append(op, ids, outputIds, attrs, inside);
     for (const shared of sharedBy(this.#ops.at(-1)!, 'memory')) this.memory.noteShared(shared);
     for (const index of writtenOperands({ op, ...inside })) this.memory.noteWrite(ids[index]!);
     return outputs;

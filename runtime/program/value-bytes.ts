@@ -17,6 +17,6 @@ export function scratchBytesOf(
   const { kind } = op.kernel;
   if (kind === 'view' || kind === 'control' || isFused(op.kernel)) return 0;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
-  const made = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
-  return made[0]!.device.scratchBytes(op, metas(inputs), made, attrs);
+  const written = metas(op.inPlace ? inputs.slice(0, 1) : outputs);
+  return written[0]!.device.scratchBytes(op, metas(inputs), written, attrs);
 }

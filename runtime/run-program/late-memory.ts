@@ -46,9 +46,9 @@ export function lateMemory(plan: Plan, values: ValueTable): LateMemory | null {
       const { device } = values[op.outputs[output]!]!;
       const block = blocks.take(device, bytes);
       if (device.allocator.openRegion && !device.allocator.reserve) {
-        const made = blockOf.get(step) ?? op.outputs.map(() => null);
-        made[output] = block;
-        blockOf.set(step, made);
+        const stepBlocks = blockOf.get(step) ?? op.outputs.map(() => null);
+        stepBlocks[output] = block;
+        blockOf.set(step, stepBlocks);
       }
       if (diesAt !== undefined && !shared) dying.set(diesAt, [...(dying.get(diesAt) ?? []), block]);
     }

@@ -256,6 +256,6 @@ export class Subgraph {
 }
 
 function resultsOfRegions({ steps, outputs }: Plan): ReadonlySet<number> {
-  const made = new Set(steps.flatMap(({ op, regions }) => (regions ? op.outputs : [])));
-  return new Set([...outputs.keys()].filter((i) => made.has(outputs[i]!)));
+  const defined = new Set(steps.flatMap(({ op, regions }) => (regions ? op.outputs : [])));
+  return new Set([...outputs.keys()].filter((i) => defined.has(outputs[i]!)));
 }

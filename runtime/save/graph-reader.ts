@@ -200,8 +200,8 @@ class GraphReader {
     );
     if (parts.length === 0) field.get('parts').fail('at least one operator');
     const results = this.#ids(field.get('outputs'));
-    const made = new Set(parts.flatMap(({ outputs }) => outputs));
-    if (!results.every((id) => made.has(id))) field.get('outputs').fail('results of its parts');
+    const defined = new Set(parts.flatMap(({ outputs }) => outputs));
+    if (!results.every((id) => defined.has(id))) field.get('outputs').fail('results of its parts');
     // A device without fusion runs the parts one by one.
     if (!this.#device.fusesPointwise) return apart(parts, results);
     const one = this.#asOne(parts, results);
@@ -300,7 +300,7 @@ function readArrival(field: Field): GradientContribution {
 
 /** Groups parts until they become separate steps. */
 function apart(parts: readonly ProgramOp[], outputs: readonly ValueId[]): ProgramOp {
-  const made = new Set(parts.flatMap((part) => part.outputs));
-  const inputs = parts.flatMap((part) => part.inputs).filter((id) => !made.has(id));
+  const defined = new Set(parts.flatMap((part) => part.outputs));
+  const inputs = parts.flatMap((part) => part.inputs).filter((id) => !defined.has(id));
   return { ...parts[0]!, inputs: [...new Set(inputs)], outputs, parts };
 }

@@ -198,16 +198,16 @@ function emptyOf(make: SavedMake): unknown {
   return make.type === 'Map' ? new Map() : new Set();
 }
 
-function compileFill(make: SavedMake): (made: unknown, results: CallResults) => void {
+function compileFill(make: SavedMake): (target: unknown, results: CallResults) => void {
   switch (make.kind) {
     case 'array':
-      return compileSavedItems(make.elements) as (made: unknown, results: CallResults) => void;
+      return compileSavedItems(make.elements) as (target: unknown, results: CallResults) => void;
     case 'list': {
       const [output] = make.outputs;
       const { of } = make.element;
-      return (made, results) => {
+      return (target, results) => {
         for (const item of takeItems(results.outputs[output!]!)) {
-          (made as unknown[]).push(
+          (target as unknown[]).push(
             of === 'tensor' ? knownTensor(item, results) : takeNumber(item, of),
           );
         }
@@ -215,17 +215,17 @@ function compileFill(make: SavedMake): (made: unknown, results: CallResults) => 
     }
     case 'collection': {
       const readers = make.entries.map((entry) => entry.map(recipeReader));
-      return (made, results) => {
+      return (target, results) => {
         for (const [key, item] of readers) {
-          if (made instanceof Map) made.set(key!(results), item!(results));
-          else (made as Set<unknown>).add(key!(results));
+          if (target instanceof Map) target.set(key!(results), item!(results));
+          else (target as Set<unknown>).add(key!(results));
         }
       };
     }
     case 'object': {
       const readers = make.entries.map(([key, recipe]) => [key, recipeReader(recipe)] as const);
-      return (made, results) => {
-        for (const [key, read] of readers) defineData(made as object, key, read(results));
+      return (target, results) => {
+        for (const [key, read] of readers) defineData(target as object, key, read(results));
       };
     }
   }

@@ -50,7 +50,7 @@ export class HandleList {
 }
 
 /** Tensors created inside the innermost `tidy`; null outside any `tidy`. */
-let made: HandleList | null = null;
+let created: HandleList | null = null;
 
 /**
  * Tensors created outside any `tidy` in this event loop iteration. Most are disposed before it ends, so they are
@@ -79,20 +79,20 @@ function addRecent(tensor: Tensor): void {
 
 /** Called once for each tensor that owns memory. */
 export function track(tensor: Tensor): void {
-  if (made) made.add(tensor);
+  if (created) created.add(tensor);
   else addRecent(tensor);
 }
 
 /** Whether the end of the innermost `tidy` will dispose the tensor. */
 export function isTracked(tensor: Tensor): boolean {
-  return made !== null && tensor.list === made;
+  return created !== null && tensor.list === created;
 }
 
 /** Lets a tensor outlive the `tidy` it was created in (parameters, gradients, optimizer state). */
 export function keep<T extends Tensor>(tensor: T): T {
   if (!isTensor(Object(tensor) as object)) throw wrongValue('keep', 'tensor', tensor, 'a tensor');
-  if (made !== null && tensor.list === made) {
-    made.remove(tensor);
+  if (created !== null && tensor.list === created) {
+    created.remove(tensor);
     addRecent(tensor);
     if (tensor.grad) keep(tensor.grad);
   }
@@ -108,16 +108,16 @@ export function liveWith(tensor: Tensor, gradient: Tensor): Tensor {
 }
 
 /** The innermost `tidy`, for `inTidy`; null outside any. */
-export const innermostTidy = (): HandleList | null => made;
+export const innermostTidy = (): HandleList | null => created;
 
 /** Runs `body` as if it were called in `surrounding`: its tensors live until that `tidy` ends. */
 export function inTidy<T>(surrounding: HandleList | null, body: () => T): T {
-  const outer = made;
-  made = surrounding;
+  const outer = created;
+  created = surrounding;
   try {
     return body();
   } finally {
-    made = outer;
+    created = outer;
   }
 }
 
@@ -131,9 +131,9 @@ export const outsideTidy = <T>(body: () => T): T => inTidy(null, body);
  */
 export function tidy<T>(body: () => T): T {
   expectFunction('tidy', body);
-  const outer = made;
+  const outer = created;
   const handles = new HandleList();
-  made = handles;
+  created = handles;
   let result: T;
   try {
     result = refuseAsync(body());
@@ -141,7 +141,7 @@ export function tidy<T>(body: () => T): T {
     handles.drain(dispose);
     throw error;
   } finally {
-    made = outer;
+    created = outer;
   }
   if (handles.length > 0) {
     release(result, handles, outer);

@@ -34,7 +34,7 @@ export function isKernelCall(fn: object): boolean {
 /** The element dtypes that GPU buffers can be read as. */
 const readable: ReadonlySet<DType> = new Set<DType>(['float32', 'int32', 'uint8', 'bool']);
 
-let made = 0;
+let kernelCount = 0;
 
 /**
  * Runs the kernel as a separate op. `gradient` is null if the result is a constant, undefined if requesting a
@@ -51,7 +51,7 @@ export function kernelCall(
   const operandNames = parameters.map((parameter) => (parameter === 'out' ? 'out_' : parameter));
   const op: OpRecord = {
     // Passes identify ops by name, but two kernels may have the same name.
-    name: `gpuKernel:${name}#${++made}`,
+    name: `gpuKernel:${name}#${++kernelCount}`,
     operands: operandNames.map((operand) => ({ name: operand, use: 'data' })),
     variadic: false,
     infer: (operands) => {

@@ -48,11 +48,11 @@ function lowerSuperCall(l: Lowering, node: CallExpression, callee: Super, dst: R
   const span = spanOf(node);
   const parent = l.code.intrinsic('superConstructor', [], span);
   const args = spreadArray(l, node.arguments, node);
-  const made = l.code.intrinsic('superConstruct', [parent, args], span);
+  const constructed = l.code.intrinsic('superConstruct', [parent, args], span);
   const binding = l.variables.thisBinding(callee);
   invariant(binding, 'super() stands in a derived constructor');
   const before = l.variables.load(binding, span);
-  const instance = l.code.intrinsic('bindThis', [before, made], span);
+  const instance = l.code.intrinsic('bindThis', [before, constructed], span);
   l.variables.store(binding, instance, span);
   l.code.intrinsic('initializeFields', [instance], span);
   l.code.emit({ op: 'move', dst, src: instance }, span);

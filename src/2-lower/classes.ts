@@ -60,8 +60,8 @@ function declarePrivateNames(l: Lowering, { body }: ClassBody, name: string): vo
     invariant(binding, 'a class declares its private names');
     const owner = `${element.static ? '' : 'an instance of '}class ${name}`;
     const args = [description, l.code.constant(owner, span)];
-    const made = l.code.intrinsic('newPrivateName', args, span);
-    l.variables.store(binding, made, span);
+    const privateName = l.code.intrinsic('newPrivateName', args, span);
+    l.variables.store(binding, privateName, span);
     l.code.release(mark);
   }
 }

@@ -84,9 +84,9 @@ export function appendRegions(
   );
   const results = overwritingBreaks(() =>
     tracer.append(() => {
-      const made = append(inputs, programs, builder);
-      followRegions(tracer.control.copied, tracer.surroundings, op, inputs, programs, made);
-      return made;
+      const appended = append(inputs, programs, builder);
+      followRegions(tracer.control.copied, tracer.surroundings, op, inputs, programs, appended);
+      return appended;
     }),
   );
   inside.awaitedBy(results);

@@ -28,10 +28,10 @@ interface BackwardToRefuse extends BackwardByNumbers, Pick<RejectedBackward, 'ea
  * eager engine throws its own error.
  */
 export function eagerRefusal(
-  made: Differentiated,
+  differentiated: Differentiated,
   { roots, requested, earlier, changed }: BackwardToRefuse,
 ): AutogradError | null {
-  return withReplayed(made, (backward, builder) => {
+  return withReplayed(differentiated, (backward, builder) => {
     try {
       for (const each of earlier) backward(each);
       // Eager backward visits everything below one result before it visits the next result.
@@ -50,13 +50,13 @@ export function eagerRefusal(
  * Returns which gradients eager backward still finds after earlier ones. `reached`: the targets that have a gradient.
  */
 export function stillOpen(
-  made: Differentiated & { readonly reached: readonly boolean[] },
+  differentiated: Differentiated & { readonly reached: readonly boolean[] },
   earlier: readonly BackwardByNumbers[],
 ): IsOpen {
-  const open = withReplayed(made, (backward) => {
+  const open = withReplayed(differentiated, (backward) => {
     for (const each of earlier) backward(each);
-    const targets = [...made.reached.keys()].filter((i) => made.reached[i]);
-    return made.differentiable.map((isGiven, output) => {
+    const targets = [...differentiated.reached.keys()].filter((i) => differentiated.reached[i]);
+    return differentiated.differentiable.map((isGiven, output) => {
       return targets.filter(
         (i) =>
           isGiven &&

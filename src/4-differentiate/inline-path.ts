@@ -43,9 +43,9 @@ class Inliner {
   readonly ops: ProgramOp[] = [];
   readonly keptAt: KeptAt[][] = [];
   readonly #lists = new ListsOnPath((list, items) => {
-    const made = this.define(list);
-    this.ops.push({ ...items, outputs: [made] });
-    return made;
+    const copy = this.define(list);
+    this.ops.push({ ...items, outputs: [copy] });
+    return copy;
   });
 
   define(meta: TensorMeta): ValueId {

@@ -26,9 +26,9 @@ export class ListsOnPath {
       typeof item === 'number' ? item : this.valueOf(item, inner),
     );
     const attrs = { dtype: element.dtype, shape: element.shape };
-    const made = this.#make(list, { op: listOf, inputs, attrs, recordsGrad: true, at: undefined });
-    this.#made.set(items, made);
-    return made;
+    const copy = this.#make(list, { op: listOf, inputs, attrs, recordsGrad: true, at: undefined });
+    this.#made.set(items, copy);
+    return copy;
   }
 
   /**

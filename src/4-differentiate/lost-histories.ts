@@ -40,8 +40,8 @@ export function losingOutputs(
   program: Program,
   lost: readonly (LostHistory | null)[],
 ): (outputs: readonly Tensor[], inputs: readonly Tensor[]) => void {
-  const made = new Map(program.ops.flatMap(({ outputs }, i) => outputs.map((id) => [id, i])));
-  const madeAt = (output: number) => made.get(program.outputs[output]!) ?? -1;
+  const definedAt = new Map(program.ops.flatMap(({ outputs }, i) => outputs.map((id) => [id, i])));
+  const madeAt = (output: number) => definedAt.get(program.outputs[output]!) ?? -1;
   const all = lost.flatMap((why, output) => {
     if (why === null) return [];
     const { inputs, outputs } = behind(program, output);

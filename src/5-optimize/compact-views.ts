@@ -148,14 +148,14 @@ function copiesOf(view: ValueId, definition: ProgramOp, values: TensorMeta[]): P
   const lying = { ...meta, shape: order.map((dim) => shape[dim]!) };
   const define = (made: TensorMeta) => (values.push(made) - 1) as ValueId;
   const ordered = define({ ...lying, strides: order.map((dim) => strides[dim]!) });
-  const made = define(contiguousMeta(lying, device));
+  const compact = define(contiguousMeta(lying, device));
   const result = define({ ...meta, strides: compactStrides(shape, strides), offset: 0 });
   const permute = opNamed('permute');
   const { recordsGrad, at, checkpoint } = definition;
   const same = { recordsGrad, at, ...(checkpoint !== undefined && { checkpoint }) };
   return [
     { ...same, op: permute, inputs: [view], outputs: [ordered], attrs: { dims: order } },
-    { ...same, op: copy, inputs: [ordered], outputs: [made], attrs: {} },
-    { ...same, op: permute, inputs: [made], outputs: [result], attrs: { dims: back } },
+    { ...same, op: copy, inputs: [ordered], outputs: [compact], attrs: {} },
+    { ...same, op: permute, inputs: [compact], outputs: [result], attrs: { dims: back } },
   ];
 }

@@ -44,8 +44,15 @@ export function copyStridedInputs(given: Staged): Staged {
 
 function contiguousCopy(id: ValueId, values: TensorMeta[]): ProgramOp {
   const meta = values[id]!;
-  const made = (values.push(contiguousMeta(meta, meta.device)) - 1) as ValueId;
-  return { op: copy, inputs: [id], outputs: [made], attrs: {}, recordsGrad: false, at: undefined };
+  const copied = (values.push(contiguousMeta(meta, meta.device)) - 1) as ValueId;
+  return {
+    op: copy,
+    inputs: [id],
+    outputs: [copied],
+    attrs: {},
+    recordsGrad: false,
+    at: undefined,
+  };
 }
 
 /**

@@ -33,10 +33,10 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
   const facts = new ForwardFacts(program, isForward, [...alsoRead, ...program.outputs]);
   const candidates = scoresOf(facts);
   if (candidates.length === 0) return given;
-  const made = facts.forward.flatMap((index) => program.ops[index]!.outputs);
+  const defined = facts.forward.flatMap((index) => program.ops[index]!.outputs);
   const rewritten = (chosen: readonly Scores[]): Staged => {
     const again = new Set(chosen.flatMap((scores) => [...scores]));
-    const stays = new Set(made.filter((id) => !again.has(id)));
+    const stays = new Set(defined.filter((id) => !again.has(id)));
     return { ...given, program: recomputeInBackward(facts, stays).program };
   };
   const isAllowed = mayBeSlower(context.memory);

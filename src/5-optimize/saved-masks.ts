@@ -70,8 +70,8 @@ function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage, memory 
       (index) => ops[index]!.op.kernel.kind === 'control',
     );
     if (isForwarded) return null;
-    const made = readers.map((index) => facts.definitionIndex(ops[index]!.inputs[1]!));
-    const position = Math.max(facts.definitionIndex(root), ...made) + 1;
+    const definitions = readers.map((index) => facts.definitionIndex(ops[index]!.inputs[1]!));
+    const position = Math.max(facts.definitionIndex(root), ...definitions) + 1;
     const [first] = readers;
     const lastOther = Math.max(-1, ...others);
     if (first === undefined || position > first || lastOther > first) return null;

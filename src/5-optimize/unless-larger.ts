@@ -62,14 +62,14 @@ export function* unlessLarger(
   }
 
   function attempt(count: number) {
-    const made: ValueId[] = [];
+    const added: ValueId[] = [];
     const same = new SameValues(given, context, (id) => {
-      if (refused.has(id) || made.length >= count) return false;
-      made.push(id);
+      if (refused.has(id) || added.length >= count) return false;
+      added.push(id);
       return true;
     });
     collect(same);
-    return { made, staged: made.length === 0 ? given : same.rewrite() };
+    return { made: added, staged: added.length === 0 ? given : same.rewrite() };
   }
 
   function isLargerWith(staged: Staged): boolean {
@@ -119,11 +119,11 @@ function findPeaks(staged: Staged, { stage, costOf }: PassContext, fuse: Fusion)
 /** Forward with everything that is read of it, and backward. */
 function earlyAndLate({ program, alsoRead, firstLate }: Staged): [Program, Program] {
   const [early, late] = [program.ops.slice(0, firstLate), program.ops.slice(firstLate)];
-  const made = new Set([...program.inputs, ...early.flatMap((op) => op.outputs)]);
+  const available = new Set([...program.inputs, ...early.flatMap((op) => op.outputs)]);
   const readLate = late.flatMap(({ op, inputs }) =>
     inputs.filter((_, i) => operandUse(op, i) === 'data'),
   );
-  const left = [...alsoRead, ...program.outputs, ...readLate].filter((id) => made.has(id));
+  const left = [...alsoRead, ...program.outputs, ...readLate].filter((id) => available.has(id));
   return [
     { ...program, ops: early, outputs: [...new Set(left)] },
     { ...program, ops: late, outputs: [...new Set([...alsoRead, ...program.outputs])] },

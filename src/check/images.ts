@@ -40,13 +40,13 @@ export class Images {
    * plan reads only the shape, gets poisoned memory: plans without that clean-up keep it in the scope.
    */
   make(): (Tensor | null)[] {
-    const made = new Copies();
+    const copies = new Copies();
     const tensors = this.#shown.map((shown) => {
       if (!shown) return null;
       const { meta, copied } = shown;
-      return new Tensor(meta, copied ? made.of(copied).retain() : poisonedFor(meta));
+      return new Tensor(meta, copied ? copies.of(copied).retain() : poisonedFor(meta));
     });
-    made.release();
+    copies.release();
     return tensors;
   }
 

@@ -294,9 +294,9 @@ function partOf(
   needed: ReadonlySet<ValueId>,
   recorded: ReadonlySet<ValueId> | null,
 ): GradientPart {
-  const made = new Set(ops.flatMap(({ outputs }) => outputs));
-  const inputs = [...new Set(ops.flatMap((op) => op.inputs))].filter((id) => !made.has(id));
-  const outputs = [...made].filter((id) => needed.has(id));
+  const defined = new Set(ops.flatMap(({ outputs }) => outputs));
+  const inputs = [...new Set(ops.flatMap((op) => op.inputs))].filter((id) => !defined.has(id));
+  const outputs = [...defined].filter((id) => needed.has(id));
   const needsGrad = inputs.map((id) => recorded?.has(id) ?? false);
   const differentiable = outputs.map((id) => {
     return recorded !== null && dtypes[values[id]!.dtype].floating;
@@ -350,8 +350,9 @@ function recomputedPart(
 /** Computes the values that `restoring` computes by its ops instead of the program's. */
 function restored(program: Program, restoring: Pick<Program, 'values' | 'ops'>): Program {
   const values = [...restoring.values];
-  const made = new Set(restoring.ops.flatMap(({ outputs }) => outputs));
-  const unread = (id: ValueId) => (made.has(id) ? ((values.push(values[id]!) - 1) as ValueId) : id);
+  const defined = new Set(restoring.ops.flatMap(({ outputs }) => outputs));
+  const unread = (id: ValueId) =>
+    defined.has(id) ? ((values.push(values[id]!) - 1) as ValueId) : id;
   const ops = program.ops.map((op) => ({ ...op, outputs: op.outputs.map(unread) }));
   return { ...program, values, ops: [...restoring.ops, ...ops] };
 }

@@ -37,16 +37,16 @@ function withCopiesUntil(program: Program, end: number): Program {
     const copies: ProgramOp[] = [];
     const copyOf = (id: ValueId): ValueId => {
       const meta = values[id]!;
-      const made = (values.push(contiguousMeta(meta, meta.device)) - 1) as ValueId;
+      const copied = (values.push(contiguousMeta(meta, meta.device)) - 1) as ValueId;
       copies.push({
         op: copy,
         inputs: [id],
-        outputs: [made],
+        outputs: [copied],
         attrs: {},
         recordsGrad: false,
         at: op.at,
       });
-      return made;
+      return copied;
     };
     const operands = others.map((id) => (isCopied(target!, id) ? copyOf(id) : id));
     return [...copies, { ...op, inputs: [target!, ...operands] }];

@@ -41,8 +41,8 @@ export function recomputeValues(
     }
   }
   const ops = [...recomputed].sort(([a], [b]) => a - b).flatMap(([, own]) => own);
-  const made = new Set(ops.flatMap(({ outputs }) => outputs));
-  return { values, inputs: [...inputs].filter((id) => !made.has(id)), ops };
+  const defined = new Set(ops.flatMap(({ outputs }) => outputs));
+  return { values, inputs: [...inputs].filter((id) => !defined.has(id)), ops };
 }
 
 function isPure(op: ProgramOp): boolean {

@@ -349,7 +349,7 @@ function innerOf(facts: ForwardFacts): (root: ValueId) => boolean {
  * aren't freed.
  */
 function keptValues(forward: Program, saved: SavedValues, memory: MemoryOptions): ValueId[] {
-  const made = forward.ops.flatMap((op: ProgramOp) => op.outputs);
+  const defined = forward.ops.flatMap((op: ProgramOp) => op.outputs);
   return [
     ...new Set([
       ...saved.withData,
@@ -357,7 +357,7 @@ function keptValues(forward: Program, saved: SavedValues, memory: MemoryOptions)
       ...(memory.unusedInputs && memory.gradNodeInputs ? [] : forward.inputs),
       ...(memory.inputCopies ? [] : inputCopies(forward)),
       ...(memory.unusedOutputs ? [] : forward.outputs),
-      ...(memory.skipSet ? [] : made),
+      ...(memory.skipSet ? [] : defined),
     ]),
   ].sort((a, b) => a - b);
 }

@@ -69,9 +69,9 @@ function ownAlone(fn: AnyFunction): CapturedCode | RejectedCode {
 }
 
 function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | RejectedCode {
-  const made = closureOf(fn);
-  if (made)
-    return refuseDriven(made.code) ?? { closure: made, boundThis: undefined, boundArgs: [] };
+  const closure = closureOf(fn);
+  if (closure)
+    return refuseDriven(closure.code) ?? { closure: closure, boundThis: undefined, boundArgs: [] };
   // A captured function called by another one becomes part of its graphs.
   const inner = staticRecord(fn);
   return inner ? codeOf(inner.fn, inner.options) : captureCode(fn, options);

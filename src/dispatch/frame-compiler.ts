@@ -289,10 +289,10 @@ export class FrameCompiler {
     options: CompileOptions,
     donated: readonly number[],
   ): CurrentPlan {
-    const ready = (made: SubgraphStages): ReadySubgraph => ({
-      stages: made,
-      subgraph: checkedSubgraph(made.planned, this.#checks),
-      savedInputs: options.memory.compactViews ? savedInputsOf(made) : [],
+    const ready = (compiled: SubgraphStages): ReadySubgraph => ({
+      stages: compiled,
+      subgraph: checkedSubgraph(compiled.planned, this.#checks),
+      savedInputs: options.memory.compactViews ? savedInputsOf(compiled) : [],
     });
     if (options.tier === 'final') return new CurrentPlan(ready(stages), null);
     const final = { ...options, tier: 'final' } as const;

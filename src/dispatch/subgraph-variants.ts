@@ -242,15 +242,15 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     const known = this.#plans.donating.get(donated);
     if (known || this.#plans.donating.size >= variantLimit) return known;
     const numbers = numbersIn(donated);
-    const made = this.#compile({
+    const variant = this.#compile({
       donated: numbers,
       asTraced: false,
       compact: this.#compact,
       rate: this.#plans.rate,
     });
-    this.#plans.donating.set(donated, made);
-    this.#plans.numbers.set(made, numbers);
-    return made;
+    this.#plans.donating.set(donated, variant);
+    this.#plans.numbers.set(variant, numbers);
+    return variant;
   }
 
   #tracedPlan(): CurrentPlan {

@@ -46,7 +46,7 @@ export function explainDecisions(
   parts: readonly CompiledPart[],
   breaks: readonly BreakRecord[],
 ): string[] {
-  const made = parts.flatMap(({ stages, trace }) => [
+  const decisions = parts.flatMap(({ stages, trace }) => [
     ...(stages?.traced.ops ?? []).flatMap((op) => decisionsOf(op, trace.kept)),
     ...trace.unrolled.map(({ at, why }) => {
       const { site, became } = becomes.unrolled;
@@ -63,7 +63,7 @@ export function explainDecisions(
       const why = isDecision(reason) ? detail : breakReasons[reason].explanation;
       return decision(siteOf(reason), at, `${becomes.break.became}: ${firstLine(why)}`);
     });
-  return [...new Set([...made, ...broken])];
+  return [...new Set([...decisions, ...broken])];
 }
 
 const endsAtDecisions: ReadonlySet<string> = new Set(['data-read', 'loop-iteration']);

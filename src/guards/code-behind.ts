@@ -28,18 +28,18 @@ export function provideBoundParts(provider: (fn: AnyFunction) => BoundParts | un
 }
 
 /** Bound functions that runs of captured code created. */
-const made = new WeakMap<object, BoundParts>();
+const boundByRun = new WeakMap<object, BoundParts>();
 
 export function noteBound(fn: AnyFunction, parts: BoundParts): void {
-  made.set(fn, parts);
+  boundByRun.set(fn, parts);
 }
 
-export const isBoundByRun = (fn: AnyFunction): boolean => made.has(fn);
+export const isBoundByRun = (fn: AnyFunction): boolean => boundByRun.has(fn);
 
 /** Returns the parts of a bound function; undefined for other functions, and if the engine doesn't reveal them. */
 export function boundParts(fn: unknown): BoundParts | undefined {
   if (typeof fn !== 'function') return undefined;
-  return made.get(fn) ?? findBound?.(fn as AnyFunction);
+  return boundByRun.get(fn) ?? findBound?.(fn as AnyFunction);
 }
 
 /** Returns the code and variables of a function: one that bytecode created, or an unbound user function. */

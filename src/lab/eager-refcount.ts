@@ -185,8 +185,8 @@ function enterCall(callee: unknown, thisValue: unknown, args: readonly unknown[]
 
 /** Returns the closure to continue in as bytecode: user functions and modules, but not the tensor API. */
 function enteredClosure(callee: unknown): Closure | undefined {
-  const made = closureOf(callee);
-  if (made) return made.code.isAsync || made.code.isGenerator ? undefined : made;
+  const closure = closureOf(callee);
+  if (closure) return closure.code.isAsync || closure.code.isGenerator ? undefined : closure;
   if (typeof callee !== 'function' || isTensorFunction(callee)) return undefined;
   const found = codeOf(callee);
   if (isRefused(found) || found.boundThis || found.boundArgs.length > 0) return undefined;

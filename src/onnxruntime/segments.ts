@@ -104,13 +104,15 @@ interface SegmentValues {
 export function valuesOf(plan: Plan, { first, last }: Segment): SegmentValues {
   const steps = plan.steps.slice(first, last + 1);
   const ops = steps.map(({ op }) => op);
-  const made = new Set(ops.flatMap(({ outputs }) => outputs));
-  const inputs = new Set(ops.flatMap((op) => op.inputs.filter((id) => !made.has(id))));
+  const defined = new Set(ops.flatMap(({ outputs }) => outputs));
+  const inputs = new Set(ops.flatMap((op) => op.inputs.filter((id) => !defined.has(id))));
   const groups = new ValueGroups(ops, 'memory');
   const dying = new Set(steps.flatMap(({ frees }) => frees));
   // Memory that is visible after the segment, under any name.
   const seen = new Set(
-    [...made, ...inputs].flatMap((id) => (dying.has(id) && made.has(id) ? [] : [groups.of(id)])),
+    [...defined, ...inputs].flatMap((id) =>
+      dying.has(id) && defined.has(id) ? [] : [groups.of(id)],
+    ),
   );
   const stores = ops.flatMap((op, i) =>
     storedBy(op)

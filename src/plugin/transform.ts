@@ -62,10 +62,10 @@ export function transform(
   // Hoisted, so that it exists for functions that run before the module does (import cycles).
   text.append(`\nfunction ${added.source}(){return${JSON.stringify(source)}}\n`);
 
-  const made = text.generateMap({ source: path, includeContent: true, hires: 'boundary' });
-  const step = remapping(made as EncodedSourceMap, () => null);
+  const generated = text.generateMap({ source: path, includeContent: true, hires: 'boundary' });
+  const step = remapping(generated as EncodedSourceMap, () => null);
   const map = incoming
-    ? remapping([made as EncodedSourceMap, incoming as EncodedSourceMap | string], () => null)
+    ? remapping([generated as EncodedSourceMap, incoming as EncodedSourceMap | string], () => null)
     : step;
   return {
     code: text.toString(),

@@ -122,12 +122,12 @@ export function record<T extends object>(fields: Fields<T>): Codec<T> {
     },
     read(field, live) {
       const items = field.items(codecs.length);
-      const made: Partial<Record<string, unknown>> = {};
+      const object: Partial<Record<string, unknown>> = {};
       for (let i = 0; i < codecs.length; i++) {
         const value = codecs[i]!.read(items[i] ?? new Field(null, field.path), live);
-        if (value !== undefined) made[keys[i]!] = value;
+        if (value !== undefined) object[keys[i]!] = value;
       }
-      return made as T;
+      return object as T;
     },
   };
 }

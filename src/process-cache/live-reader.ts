@@ -172,9 +172,9 @@ export class LiveReader {
     if (found === null) field.fail('a description that does not refer to itself');
     if (found !== undefined) return found;
     known[id] = null;
-    const made = make();
-    known[id] = made;
-    return made;
+    const object = make();
+    known[id] = object;
+    return object;
   }
 }
 

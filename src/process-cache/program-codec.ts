@@ -205,16 +205,16 @@ function asPlanned({ inputs, outputs, ops, values: given }: Program): PlannedSub
       const given = values[operand]!;
       const isTarget = record.inPlace && i === 0;
       if (!readsRows || isTarget || isContiguousMeta(given)) return operand;
-      const made = (values.push(contiguousMeta(given, given.device)) - 1) as ValueId;
+      const id = (values.push(contiguousMeta(given, given.device)) - 1) as ValueId;
       add({
         op: copy,
         inputs: [operand],
-        outputs: [made],
+        outputs: [id],
         attrs: {},
         recordsGrad: false,
         at: each.at,
       });
-      return made;
+      return id;
     });
     add({ ...each, inputs: contiguous });
   }

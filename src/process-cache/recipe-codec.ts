@@ -88,20 +88,20 @@ const element = variants<ElementRecipe>(() => ({
   list: record({ of: element }),
 })) as Codec<ElementRecipe>;
 
-const made = (what: string) => never(`it makes ${what}`);
+const unsupported = (what: string) => never(`it makes ${what}`);
 
 export const make: Codec<Make> = variants<Make>(() => ({
   array: record({ elements: list(item), isFrozen: boolean, named, own }),
   extendedArray: record({ array: recipe, elements: list(item), isFrozen: boolean }),
-  arguments: made('an arguments object'),
+  arguments: unsupported('an arguments object'),
   object: objectParts,
   collection: record({ type: oneOf('Map', 'Set'), entries: list(entry), order, own }),
-  weakCollection: made('a weak collection'),
-  weakRef: made('a weak reference'),
-  promise: made('a promise'),
-  symbol: made('a symbol'),
+  weakCollection: unsupported('a weak collection'),
+  weakRef: unsupported('a weak reference'),
+  promise: unsupported('a promise'),
+  symbol: unsupported('a symbol'),
   cell: record({ content: recipe }),
-  parameterCell: made('an arguments object'),
+  parameterCell: unsupported('an arguments object'),
   arrayIterator: record({ array: recipe, namesOf: item, next: integer(), done: boolean }),
   iteratorRecord: record({ iterator: recipe, next: item, done: boolean }),
   iterator: record({
@@ -112,13 +112,13 @@ export const make: Codec<Make> = variants<Make>(() => ({
   }),
   list: record({ outputs: integers(), element }),
   regexp: record({ pattern: string, flags: string, lastIndex: integer() }),
-  typedArray: made('a typed array'),
-  view: made('a typed array'),
-  host: made('a built-in object'),
-  fixedHost: made('a built-in object'),
-  generator: made('a generator'),
+  typedArray: unsupported('a typed array'),
+  view: unsupported('a typed array'),
+  host: unsupported('a built-in object'),
+  fixedHost: unsupported('a built-in object'),
+  generator: unsupported('a generator'),
   bound: record({ target: recipe, receiver: recipe, args: list(recipe) }),
-  closure: made('a function'),
+  closure: unsupported('a function'),
 }));
 
 const when = item;

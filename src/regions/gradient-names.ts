@@ -119,11 +119,11 @@ class NameTable implements Names {
     const place = placeOf(tensor);
     const known = this.at(place);
     if (known) return known;
-    const made = new Name(tensor);
-    this.#all.push(made);
+    const name = new Name(tensor);
+    this.#all.push(name);
     const ofKey = this.#names.get(keyOf(place)) ?? new Map<number, Name>();
-    this.#names.set(keyOf(place), ofKey.set(indexOf(place), made));
-    return made;
+    this.#names.set(keyOf(place), ofKey.set(indexOf(place), name));
+    return name;
   }
 
   leaves(): readonly Place[] {

@@ -14,7 +14,7 @@ import { sameRole } from './parameter.ts';
  */
 export function copiedModule<M extends Module>(module: M): M {
   const known = new Map<unknown, unknown>();
-  const made = <T extends object>(from: object, copy: T, fill: (copy: T) => void): T => {
+  const filledCopy = <T extends object>(from: object, copy: T, fill: (copy: T) => void): T => {
     known.set(from, copy);
     fill(copy);
     return copy;
@@ -26,12 +26,12 @@ export function copiedModule<M extends Module>(module: M): M {
     if (typeof value !== 'object' || value === null) return value;
     const before = known.get(value);
     if (before !== undefined) return before;
-    if (value instanceof Tensor) return made(value, tensorLike(value), () => {});
+    if (value instanceof Tensor) return filledCopy(value, tensorLike(value), () => {});
     if (Array.isArray(value)) {
-      return made(value, [] as unknown[], (copy) => void copy.push(...value.map(copyOf)));
+      return filledCopy(value, [] as unknown[], (copy) => void copy.push(...value.map(copyOf)));
     }
     if (value instanceof Map) {
-      return made(value, new Map<unknown, unknown>(), (copy) => {
+      return filledCopy(value, new Map<unknown, unknown>(), (copy) => {
         for (const [key, own] of value) copy.set(key, copyOf(own));
       });
     }
@@ -39,7 +39,7 @@ export function copiedModule<M extends Module>(module: M): M {
     const prototype: object | null = Object.getPrototypeOf(value);
     const isPlain = prototype === Object.prototype || prototype === null;
     if (!isPlain && !isModule(value)) return value;
-    return made(value, Object.create(prototype) as object, fields(value));
+    return filledCopy(value, Object.create(prototype) as object, fields(value));
   };
   return copyOf(module) as M;
 }

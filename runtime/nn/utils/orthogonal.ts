@@ -134,8 +134,8 @@ export function orthogonal<M extends Module>(
       remedy: 'register orthogonal() first, or pass useTrivialization: false',
     });
   }
-  const made = useTrivialization
+  const parametrization = useTrivialization
     ? new BasedOrthogonal(orthogonalMap)
     : new Orthogonal(orthogonalMap);
-  return registerParametrization(owner, path, made);
+  return registerParametrization(owner, path, parametrization);
 }

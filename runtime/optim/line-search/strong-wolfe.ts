@@ -76,10 +76,10 @@ interface Conditions<P> {
 function zoomedIn<P>(
   { evaluate, extent, toleranceChange, mostTrials }: LineSearch<P>,
   bracket: [Trial<P>, Trial<P>],
-  made: number,
+  trials: number,
   { rises, isFlat }: Conditions<P>,
 ): { best: Trial<P>; trials: number } {
-  let iteration = made;
+  let iteration = trials;
   let low = bracket[0].loss <= bracket[1].loss ? 0 : 1;
   let isStuck = false;
   while (iteration < mostTrials) {

@@ -2,8 +2,8 @@ import type { Device } from '../../device/device.ts';
 import type { ProgramOp, ValueTable } from '../program.ts';
 
 /** Whether a fused kernel on the values' device can bind all operands and results of the op. */
-export function fitsDevice(made: ProgramOp, values: ValueTable): boolean {
-  const { op, inputs, outputs } = made;
+export function fitsDevice(fused: ProgramOp, values: ValueTable): boolean {
+  const { op, inputs, outputs } = fused;
   const first = [...outputs, ...inputs][0];
   // A list op is launched in batches, so it always fits.
   if (op.kernel.kind !== 'fused' || first === undefined) return true;

@@ -54,7 +54,7 @@ export function fusedOp(
   const operandOf = new Map<ValueId, number>();
   /** The part that last wrote each value. */
   const latest = new Map<ValueId, number>();
-  const made = new Set<ValueId>();
+  const defined = new Set<ValueId>();
   const operand = (id: ValueId): number => {
     let index = operandOf.get(id);
     if (index === undefined) {
@@ -71,12 +71,12 @@ export function fusedOp(
       return from === undefined ? { operand: operand(id) } : { part: from };
     });
     const result = resultOf(part);
-    if (!part.op.inPlace) made.add(result);
+    if (!part.op.inPlace) defined.add(result);
     latest.set(result, i);
     return { expr, operands, dtype: values[result]!.dtype };
   });
   const writes = [...latest].flatMap(([id, part]) =>
-    made.has(id) ? [] : [{ operand: operand(id), part }],
+    defined.has(id) ? [] : [{ operand: operand(id), part }],
   );
   const body: FusedBody = {
     shape: shapeOf(parts[0]!, values),
@@ -124,10 +124,10 @@ export function compositeOp(
 /** Returns an op in place of `parts`, which it performs. */
 export function inPlaceOf(
   parts: readonly ProgramOp[],
-  made: Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs'>,
+  merged: Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs'>,
 ): ProgramOp {
   return {
-    ...made,
+    ...merged,
     recordsGrad: parts.some(({ recordsGrad }) => recordsGrad),
     at: positionIn(parts),
     parts,

@@ -64,8 +64,8 @@ export function listOp(
   results: readonly ValueId[],
   values: ValueTable,
 ): ProgramOp | null {
-  const made = new Set(parts.flatMap(({ outputs }) => outputs));
-  const isWhole = made.size === results.length && results.every((id) => made.has(id));
+  const defined = new Set(parts.flatMap(({ outputs }) => outputs));
+  const isWhole = defined.size === results.length && results.every((id) => defined.has(id));
   if (!isWhole || !areApart(parts) || !parts.every(isPointwise)) return null;
   const inputs = [...new Set(parts.flatMap((part) => part.inputs))];
   const operandOf = new Map(inputs.map((id, i) => [id, i]));

@@ -70,14 +70,15 @@ function findCuts(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   const read = metas(inputs).map((meta, i) =>
     operandUse(op, i) === 'shape' ? contiguousMeta(meta, meta.device) : meta,
   );
-  const made = metas(shown);
-  const { device } = made[0]!;
-  if (device.innerBytes === 0 || [...read, ...made].some((meta) => meta.device !== device)) {
+  const shownMetas = metas(shown);
+  const { device } = shownMetas[0]!;
+  if (device.innerBytes === 0 || [...read, ...shownMetas].some((meta) => meta.device !== device)) {
     return noCuts;
   }
   const plain = presentAttrs(attrs);
-  if (op.kernel.kind === 'named' && device.scratchBytes(op, read, made, plain) > 0) return noCuts;
-  const cuts = rule(read, made, plain);
+  if (op.kernel.kind === 'named' && device.scratchBytes(op, read, shownMetas, plain) > 0)
+    return noCuts;
+  const cuts = rule(read, shownMetas, plain);
   return written.length > 0 ? cuts : cuts.map((cut) => ({ ...cut, outputs: [] }));
 }
 
@@ -213,11 +214,11 @@ class BodyBuilder {
 
   /** Returns the external values that parts write in place. */
   #written(): ValueId[] {
-    const made = new Set(this.#parts.flatMap(({ part }) => part.outputs));
+    const defined = new Set(this.#parts.flatMap(({ part }) => part.outputs));
     const written = this.#parts.flatMap(({ part }) =>
       writtenOperands(part).map((i) => this.#bases.of(part.inputs[i]!)),
     );
-    return [...new Set(written)].filter((id) => !made.has(id));
+    return [...new Set(written)].filter((id) => !defined.has(id));
   }
 
   #rowBytes(id: ValueId): number {
@@ -234,8 +235,8 @@ class BodyBuilder {
 
   /** Whether all values that the parts produce and write are accessed by rows only. */
   isApart(): boolean {
-    const made = new Set(this.#parts.flatMap(({ part }) => part.outputs));
-    const changing = new Set<ValueId>([...made, ...this.#written()]);
+    const defined = new Set(this.#parts.flatMap(({ part }) => part.outputs));
+    const changing = new Set<ValueId>([...defined, ...this.#written()]);
     const sums = this.#sums();
     return this.#parts.every(({ part, cut }) => {
       const { inputs } = part;
@@ -244,7 +245,7 @@ class BodyBuilder {
         if (!changing.has(base)) return true;
         if (sums.has(base)) return false;
         // A value produced here whose shape alone is read has no operand to take the shape from.
-        if (made.has(base) && operandUse(part.op, i) === 'shape') return false;
+        if (defined.has(base) && operandUse(part.op, i) === 'shape') return false;
         return this.#isWhole(cut.inputs[i]!, cut, id);
       });
       const written = writtenValues(part);
@@ -284,8 +285,8 @@ class BodyBuilder {
     operands: readonly ValueId[],
     device: Device,
   ): ReadonlySet<number> {
-    const made = this.#bases.of(result);
-    const first = this.#parts.findIndex(({ part }) => part.outputs.includes(made));
+    const base = this.#bases.of(result);
+    const first = this.#parts.findIndex(({ part }) => part.outputs.includes(base));
     const written = new Set(this.#written());
     const found = operands.flatMap((operand, index) => {
       if (written.has(operand)) return [];

@@ -38,11 +38,11 @@ function stagedOp(
   results: readonly ValueId[],
   values: ValueTable,
 ): ProgramOp | null {
-  const made = new Set(parts.flatMap(({ outputs }) => outputs));
+  const defined = new Set(parts.flatMap(({ outputs }) => outputs));
   const uses = new Map<ValueId, OperandUse>();
   for (const { op, inputs } of parts) {
     inputs.forEach((id, i) => {
-      if (made.has(id)) return;
+      if (defined.has(id)) return;
       const use = operandUse(op, i);
       if (use === 'data' || !uses.has(id)) uses.set(id, use);
     });
@@ -86,6 +86,6 @@ export function mayBeStaged(parts: readonly ProgramOp[], values: ValueTable): bo
   const { inputs, outputs } = parts[0]!;
   const { device } = values[[...outputs, ...inputs][0]!]!;
   if (device.innerBytes > 0) return haveCommonRows(parts, values);
-  const made = parts.flatMap(({ outputs }) => outputs);
-  return stagedOp(parts, made, values) !== null;
+  const defined = parts.flatMap(({ outputs }) => outputs);
+  return stagedOp(parts, defined, values) !== null;
 }

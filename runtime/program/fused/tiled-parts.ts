@@ -104,9 +104,9 @@ export function areTiled(
   results: readonly ValueId[],
   values: ValueTable,
 ): boolean {
-  const made = new Set(parts.flatMap(({ outputs }) => outputs));
+  const defined = new Set(parts.flatMap(({ outputs }) => outputs));
   const operands = [...new Set(parts.flatMap(({ inputs }) => inputs))].filter(
-    (id) => !made.has(id),
+    (id) => !defined.has(id),
   );
   const anything = { mostTileColumns: Infinity, mostFusedBuffers: Infinity };
   return tiledBody(parts, results, operands, values, anything) !== null;
@@ -175,8 +175,8 @@ class TileBuilder {
     const products = results.flatMap((id) => this.#products.get(id) ?? []);
     // The results are exactly the accumulated products.
     if (products.length !== results.length || products.length !== this.#products.size) return null;
-    const made = this.#nodes.filter(({ kind }) => kind === 'product').length;
-    if (made > mostTileProducts) return null;
+    const productCount = this.#nodes.filter(({ kind }) => kind === 'product').length;
+    if (productCount > mostTileProducts) return null;
     const body = { ...this.#grid, nodes: this.#nodes, products, parts: this.#parts };
     const widths = results.map((id, i) => {
       const { isLeft } = products[i]!;

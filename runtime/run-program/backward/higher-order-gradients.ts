@@ -69,12 +69,12 @@ export class RecordedBackwards {
     const table = this.#table;
     const fits = ({ dependencies, numbers: own }: BuiltBackward) =>
       !table || table.isAlike(dependencies, own, numbers);
-    let made = known.find(fits);
-    if (!made) {
-      made = this.#make(request, numbers);
-      known.push(made);
+    let existing = known.find(fits);
+    if (!existing) {
+      existing = this.#make(request, numbers);
+      known.push(existing);
     }
-    return made.backward;
+    return existing.backward;
   }
 
   /** Returns the gradient arrivals on the path of a run. */

@@ -118,9 +118,9 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
     const backwards = retains ? retaining! : freeing!;
     const existing = backwards.get(region);
     if (existing) return existing;
-    const made = new RegionBackward(region, retains, () => true);
-    backwards.set(region, made);
-    return made;
+    const backward = new RegionBackward(region, retains, () => true);
+    backwards.set(region, backward);
+    return backward;
   };
   return (slots) => {
     const record = slots[tape]!.holder as Tape;

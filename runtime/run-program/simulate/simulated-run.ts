@@ -172,13 +172,13 @@ export class SimulatedRun {
     const start = this.live - before;
     const peaks = this.#peaksOf(plan, before, observer);
     // A gradient without contributions is missing.
-    const made = plan.outputs.flatMap((id) => this.scope.slots[id]!.holder ?? []);
+    const holders = plan.outputs.flatMap((id) => this.scope.slots[id]!.holder ?? []);
     return {
       peakBytes: highest(start, peaks),
       peaks,
       steps: this.steps,
       savedBytes: 0,
-      outputBytes: this.#sumOf(new Set(made)),
+      outputBytes: this.#sumOf(new Set(holders)),
     };
   }
 

@@ -107,13 +107,13 @@ function textOf({ file, text = ownTexts()[file] }: EmbeddedSource): ModuleText {
 
 /** Returns a source whose text is read on first use. The name of a file of this package is known before. */
 function lazySource(url: string, read: () => ModuleText): SourceText {
-  let made: SourceText | undefined;
+  let source: SourceText | undefined;
   const open = (): SourceText => {
-    if (!made) {
+    if (!source) {
       const { code, map } = read();
-      made = makeScriptText({ text: code, url, map });
+      source = makeScriptText({ text: code, url, map });
     }
-    return made;
+    return source;
   };
   return {
     get file() {

@@ -97,6 +97,6 @@ const hasEffects = () =>
 
 /** Returns the values that the ops read but didn't create. */
 function readFromOutside(ops: readonly ProgramOp[]): ValueId[] {
-  const made = new Set(ops.flatMap(({ outputs }) => outputs));
-  return [...new Set(ops.flatMap(({ inputs }) => inputs))].filter((id) => !made.has(id));
+  const defined = new Set(ops.flatMap(({ outputs }) => outputs));
+  return [...new Set(ops.flatMap(({ inputs }) => inputs))].filter((id) => !defined.has(id));
 }

@@ -102,9 +102,13 @@ export function siteOf(t: Tracer, why: string): Site {
 }
 
 /** Requires that no gradient which the caller may request flows through nodes known only to this trace. */
-export function expectKnown(t: Tracer, outputs: readonly Tensor[], made: Iterable<Variable>): void {
+export function expectKnown(
+  t: Tracer,
+  outputs: readonly Tensor[],
+  created: Iterable<Variable>,
+): void {
   const { watched, handles } = t.autograd;
-  for (const variable of handles.size > 0 ? made : []) {
+  for (const variable of handles.size > 0 ? created : []) {
     const handle = handles.get(variable);
     if (handle) t.control.plans.restartWith('break', handle.site.code, handle.site.pc);
   }

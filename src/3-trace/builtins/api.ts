@@ -216,10 +216,10 @@ export function callApi(
   const values = scalarOperands(t, fn, self, args).map((arg) => apiValue(t, arg, numbers, false));
   if (creators.has(fn)) t.guardDevice();
   try {
-    const made = breakingAtRecordedWrites(t, written, () =>
+    const result = breakingAtRecordedWrites(t, written, () =>
       numbers.perform([self, ...values], ([on, ...given]) => callOrReject(call, on, given)),
     );
-    return asLeafIfRequested(t, variableOf(t, made));
+    return asLeafIfRequested(t, variableOf(t, result));
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
     if (error instanceof ShapeDependsOnData) {

@@ -60,9 +60,9 @@ export function newBuffer(
   if (!buffer || !rest.every(isPrimitiveVariable)) return undefined;
   guardIdentity(t, callee);
   const places = rest.map((place) => constantOf(t, place));
-  const made = byHost(t, () => Reflect.construct(type as never, [buffer, ...places]) as object);
-  if (made instanceof DataView) return { kind: 'newHost', type: null, value: made };
-  return { kind: 'newTypedArray', data: made as TypedArray, madeIn: madeBufferIn(t, buffer) };
+  const view = byHost(t, () => Reflect.construct(type as never, [buffer, ...places]) as object);
+  if (view instanceof DataView) return { kind: 'newHost', type: null, value: view };
+  return { kind: 'newTypedArray', data: view as TypedArray, madeIn: madeBufferIn(t, buffer) };
 }
 
 const bufferGetter = (name: string): Builtin => {

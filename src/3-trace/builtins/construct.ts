@@ -75,40 +75,40 @@ function constructKnown(
   args: readonly Variable[],
   returnTo: Reg | undefined,
 ): Variable | undefined {
-  const made: unknown = callee.kind === 'function' ? callee.value : undefined;
+  const type: unknown = callee.kind === 'function' ? callee.value : undefined;
   if (callee.kind === 'function') {
-    const collection = collectionOf.get(made);
+    const collection = collectionOf.get(type);
     if (collection) {
       guardIdentity(t, callee);
       return newCollection(t, collection, args[0]);
     }
-    if (made === WeakRef) {
+    if (type === WeakRef) {
       guardIdentity(t, callee);
       return newWeakRef(t, args[0] ?? undefinedVariable);
     }
-    if (made === Object) {
+    if (type === Object) {
       guardIdentity(t, callee);
       const object = asObject(t, undefinedVariable, args);
       if (object) return object;
     }
-    if (made === RegExp) {
+    if (type === RegExp) {
       guardIdentity(t, callee);
       const expression = newRegExp(t, args);
       if (expression) return expression;
     }
-    if (errorTypes.has(made)) {
+    if (errorTypes.has(type)) {
       guardIdentity(t, callee);
-      return newError(t, made as ErrorConstructor, args);
+      return newError(t, type as ErrorConstructor, args);
     }
     const memory = newBuffer(t, callee, args);
     if (memory) return memory;
-    if (typedArrayTypes.has(made)) {
+    if (typedArrayTypes.has(type)) {
       guardIdentity(t, callee);
-      return newTypedArray(t, made, args[0]);
+      return newTypedArray(t, type, args[0]);
     }
     const host = newHost(t, callee, args);
     if (host) return host;
-    if (made === Array) {
+    if (type === Array) {
       guardIdentity(t, callee);
       return newElements(t, args);
     }
@@ -174,8 +174,8 @@ export function enterConstructor(
   const refused = (why: string) =>
     new GraphBreak('constructor', `new ${type.value.name || 'a class'}(): ${why}`);
   if (isNotToStatic(type.value)) throw refused('it is excluded from capture');
-  const made = type === newTarget ? constructPlainly(t, type, args) : undefined;
-  if (made) return made;
+  const plain = type === newTarget ? constructPlainly(t, type, args) : undefined;
+  if (plain) return plain;
   if (t.control.plans.native.has(type.value)) {
     throw refused(
       'the object leaves the function, and only its class can add #private elements to it',
@@ -205,9 +205,9 @@ function newContainer(
   args: readonly Variable[],
   newTarget: Variable,
 ): Variable | undefined {
-  const made: unknown = type.value;
-  const collection = collectionOf.get(made);
-  if (!collection && made !== Array) return undefined;
+  const value: unknown = type.value;
+  const collection = collectionOf.get(value);
+  if (!collection && value !== Array) return undefined;
   guardIdentity(t, type);
   const instance = newInstance(t, newTarget);
   if (collection) return newCollection(t, collection, args[0], instance);
@@ -277,52 +277,56 @@ function newCollection(
   content: Variable | undefined,
   own?: OwnPart,
 ): NewCollectionVariable {
-  const made: NewCollectionVariable = {
+  const collection: NewCollectionVariable = {
     kind: 'newCollection',
     type,
     entries: new Map(),
     putIn: [],
     own,
   };
-  if (content === undefined || isNullish(t, content)) return made;
-  if (own) return filled(t, made, content);
+  if (content === undefined || isNullish(t, content)) return collection;
+  if (own) return filled(t, collection, content);
   if (!isPristine(t, filling[type])) {
     throw new GraphBreak('constructor', `new ${type}() calls a method that was replaced`);
   }
   eachElement(t, content, (item) => {
     if (type === 'Set' || type === 'WeakSet') {
       if (type === 'WeakSet') expectHeldWeakly(t, 'WeakSet', item);
-      setEntry(t, made, 'add', { key: item, value: item });
+      setEntry(t, collection, 'add', { key: item, value: item });
     } else {
       const [key, value] = entryOf(t, item);
       if (type === 'WeakMap') expectHeldWeakly(t, 'WeakMap', key);
-      setEntry(t, made, 'set', { key, value });
+      setEntry(t, collection, 'set', { key, value });
     }
   });
-  return made;
+  return collection;
 }
 
 /** Creates a WeakRef. Its target lives as long as the run; natively, it lives until the end of the job. */
 function newWeakRef(t: Tracer, target: Variable): NewCollectionVariable {
   expectHeldWeakly(t, 'WeakRef', target);
-  const made: NewCollectionVariable = {
+  const collection: NewCollectionVariable = {
     kind: 'newCollection',
     type: 'WeakRef',
     entries: new Map(),
     putIn: [],
   };
-  setEntry(t, made, 'add', { key: target, value: target });
-  return made;
+  setEntry(t, collection, 'add', { key: target, value: target });
+  return collection;
 }
 
 /** Adds each entry with the `add` or `set` method, which a subclass may override. */
-function filled(t: Tracer, made: NewCollectionVariable, content: Variable): NewCollectionVariable {
-  const isSet = made.type === 'Set' || made.type === 'WeakSet';
-  const method = readProperty(t, made, isSet ? 'add' : 'set');
+function filled(
+  t: Tracer,
+  collection: NewCollectionVariable,
+  content: Variable,
+): NewCollectionVariable {
+  const isSet = collection.type === 'Set' || collection.type === 'WeakSet';
+  const method = readProperty(t, collection, isSet ? 'add' : 'set');
   eachElement(t, content, (item) => {
-    t.execution.callInside(method, made, isSet ? [item] : [...entryOf(t, item)]);
+    t.execution.callInside(method, collection, isSet ? [item] : [...entryOf(t, item)]);
   });
-  return made;
+  return collection;
 }
 
 /** `new Array(n)` has n holes; `new Array(a, b)` has two elements. */

@@ -110,9 +110,9 @@ const flags = (attributes: Attributes, names: readonly Flag[]): [string, Variabl
   [...names, 'configurable' as const].map((name) => [name, known(attributes[name])]);
 
 function described(t: Tracer, entries: readonly (readonly [string, Variable])[]): Variable {
-  const made = newObject(t);
-  for (const [key, value] of entries) made.entries.set(key, value);
-  return made;
+  const object = newObject(t);
+  for (const [key, value] of entries) object.entries.set(key, value);
+  return object;
 }
 
 /** `Object.defineProperty(object, key, descriptor)` */

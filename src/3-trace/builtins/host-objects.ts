@@ -52,17 +52,17 @@ export function newHost(
   callee: FunctionVariable,
   args: readonly Variable[],
 ): Variable | undefined {
-  const made: unknown = callee.value;
-  if (made === Date) return newDate(t, callee, args);
-  const type = statefulTypes.get(made);
-  const isFixed = (fixedTypes as readonly unknown[]).includes(made);
+  const hostType: unknown = callee.value;
+  if (hostType === Date) return newDate(t, callee, args);
+  const type = statefulTypes.get(hostType);
+  const isFixed = (fixedTypes as readonly unknown[]).includes(hostType);
   if (!type && !isFixed) return undefined;
   const values = plainValues(t, args);
   if (!values) return undefined;
   guardIdentity(t, callee);
-  const build = () => Reflect.construct(made as Type, values) as object;
+  const build = () => Reflect.construct(hostType as Type, values) as object;
   const value = byHost(t, build);
-  if (made === Intl.DateTimeFormat) guardZone(t, new Date(0));
+  if (hostType === Intl.DateTimeFormat) guardZone(t, new Date(0));
   return type ? { kind: 'newHost', type, value } : { kind: 'newHost', type: null, value, build };
 }
 

@@ -67,11 +67,11 @@ function limited(
   if (existing) return existing;
   const x = asNumber(t, number);
   const tensor = t.runApi(() => noGrad(() => within(x, what, length)));
-  const made = { kind: 'scalar', type: 'number', tensor } as const;
+  const scalar = { kind: 'scalar', type: 'number', tensor } as const;
   // The scalar is valid only in the branch or loop that computed it.
   t.journal.note(() => known.delete(key));
-  known.set(key, made);
-  return made;
+  known.set(key, scalar);
+  return scalar;
 }
 
 function within(x: Tensor, what: 'place' | 'count', length: number): Tensor {

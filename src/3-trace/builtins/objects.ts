@@ -119,9 +119,12 @@ const create: Builtin = (t, _receiver, [prototype = nothing, descriptors = nothi
   const isNull = above.kind === 'constant' && constantOf(t, above) === null;
   if (!isNull && above.kind !== 'object' && above.kind !== 'newObject') return undefined;
   if (above.kind === 'object') guardIdentity(t, above);
-  const made = newObject(t, isNull ? null : (above as Exclude<typeof above, { kind: 'constant' }>));
+  const object = newObject(
+    t,
+    isNull ? null : (above as Exclude<typeof above, { kind: 'constant' }>),
+  );
   const isPlain = isPrimitiveVariable(descriptors) && isNullish(t, descriptors);
-  return isPlain ? made : defineProperties(t, made, [descriptors]);
+  return isPlain ? object : defineProperties(t, object, [descriptors]);
 };
 
 /** Returns key and value of an entry for `new Map()` and `Object.fromEntries()`. */
@@ -134,12 +137,12 @@ export function entryOf(t: Tracer, item: Variable): readonly [key: Variable, val
 }
 
 function fromEntries(t: Tracer, items: Variable): Variable {
-  const made = newObject(t);
+  const object = newObject(t);
   eachElement(t, items, (item) => {
     const [key, value] = entryOf(t, item);
-    withPropertyKey(t, key, (name) => setOwnProperty(t, made, name, value));
+    withPropertyKey(t, key, (name) => setOwnProperty(t, object, name, value));
   });
-  return made;
+  return object;
 }
 
 const assign: Body = (t, target, sources) => {

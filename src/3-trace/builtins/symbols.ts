@@ -29,9 +29,9 @@ const symbolItself: Builtin = (t, receiver) => {
 const newSymbol: Builtin = (t, _receiver, [given = undefinedVariable]) => {
   if (t.isInRegion || !isPrimitiveVariable(given)) return undefined;
   const text = isUndefined(t, given) ? undefined : constantOf(t, joinedText(t, [given]));
-  const made = Symbol(text as string | undefined);
-  const variable = known(made);
-  t.symbols.set(made, variable);
+  const symbol = Symbol(text as string | undefined);
+  const variable = known(symbol);
+  t.symbols.set(symbol, variable);
   return variable;
 };
 

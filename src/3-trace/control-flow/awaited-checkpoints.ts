@@ -22,7 +22,7 @@ import type { PathEnd } from './plans/path.ts';
 
 /**
  * Called at the end of a branch or an iteration, before its changes are rolled back. Throws if a later backward would
- * throw or compute something else because of what the branch or iteration has changed. `made`: the objects that were
+ * throw or compute something else because of what the branch or iteration has changed. `existing`: the objects that were
  * created before it.
  */
 export function leaveCheckpoints(
@@ -30,7 +30,7 @@ export function leaveCheckpoints(
   region: RegionBuilder,
   frame: TraceFrame,
   { targets, value }: PathEnd,
-  made: ReadonlySet<Variable>,
+  existing: ReadonlySet<Variable>,
 ): void {
   for (const each of t.autograd.checkpoints) each.expectAsInRegion();
   const awaited = t.autograd.checkpoints.flatMap((each) => each.awaitedIn(region.builder) ?? []);
@@ -40,7 +40,7 @@ export function leaveCheckpoints(
   for (const work of awaited) {
     const reached = reachedBy(t, work);
     // A copy leaves the region, so changes of it don't show.
-    if (reached.some((each) => mayChange(each) && !made.has(each) && live.has(each))) {
+    if (reached.some((each) => mayChange(each) && !existing.has(each) && live.has(each))) {
       throw workDiffers();
     }
     region.awaited.push({ ...work, roots: reached });

@@ -30,7 +30,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
-import { madeObjects } from './locations/reachable.ts';
+import { existingObjects } from './locations/reachable.ts';
 import { type State, stateOf } from './locations/snapshot.ts';
 import { isSame } from './merge/is-same.ts';
 import { check } from './numbers/check.ts';
@@ -146,13 +146,13 @@ function orderFrom(isBefore: readonly (readonly (Tensor | null)[])[], never: Ten
  * natively.
  */
 function compareOnly(t: Tracer, compare: Variable, later: Variable, earlier: Variable): Variable {
-  const made = madeObjects(t);
-  const before = stateOf(t, t.top, made);
+  const existing = existingObjects(t);
+  const before = stateOf(t, t.top, existing);
   const { ops } = t.builder.checkpoint();
   try {
     const order = t.execution.callInside(compare, undefinedVariable, [later, earlier]);
     const isPure = !t.builder.some(hasEffect, ops);
-    if (isPure && isUnchanged(t, before, stateOf(t, t.top, made))) return order;
+    if (isPure && isUnchanged(t, before, stateOf(t, t.top, existing))) return order;
   } catch (error) {
     if (!(error instanceof GraphBreak || error instanceof Raised)) throw error;
   }

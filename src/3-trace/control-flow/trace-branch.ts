@@ -51,7 +51,7 @@ export function traceBranch(
   t: Tracer,
   frame: TraceFrame,
   region: RegionBuilder,
-  made: ReadonlySet<Variable>,
+  existing: ReadonlySet<Variable>,
   start: Start,
 ): TracedBranch {
   // A path that is traced to the end of the function pops the frames above.
@@ -66,11 +66,16 @@ export function traceBranch(
     return t.control.paths.count(t, frame, pc, () =>
       t.speculate(region, () => {
         const end = start();
-        leaveCheckpoints(t, region, frame, end, made);
-        const freeze = freezer(made);
+        leaveCheckpoints(t, region, frame, end, existing);
+        const freeze = freezer(existing);
         const value = end.value && freeze(end.value);
         const disposed = new Set(t.effects.disposed.keys());
-        return { region, end: { ...end, value }, state: stateOf(t, frame, made, freeze), disposed };
+        return {
+          region,
+          end: { ...end, value },
+          state: stateOf(t, frame, existing, freeze),
+          disposed,
+        };
       }),
     );
   } finally {

@@ -9,7 +9,7 @@ import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import { absent, type DeviceScalar, known, type Variable } from '../variables/variable.ts';
 import { Grows, withGrowable } from './lists/growable-array.ts';
-import { madeObjects } from './locations/reachable.ts';
+import { existingObjects } from './locations/reachable.ts';
 import { type State, stateOf } from './locations/snapshot.ts';
 import { appendBranches } from './merge/append-branches.ts';
 import { type ArrayContent, arraysOfLengths } from './merge/array-lengths.ts';
@@ -45,15 +45,15 @@ function traceCondAs(
   test: DeviceScalar,
   starts: readonly [Start, Start],
 ): PathEnd {
-  const made = madeObjects(t);
+  const existing = existingObjects(t);
   const truth = asTruth(t, test);
-  const before = stateOf(t, frame, made);
+  const before = stateOf(t, frame, existing);
   const paths: TracedBranch[] = [];
   for (const [path, start] of starts.entries()) {
     try {
       const region = new RegionBuilder(t.surroundings);
-      const trace = () => traceBranch(t, frame, region, made, start);
-      paths.push(t.control.inDecision(made, trace));
+      const trace = () => traceBranch(t, frame, region, existing, start);
+      paths.push(t.control.inDecision(existing, trace));
     } catch (error) {
       if (!isThrow(error) || mayBeCaught(t, error)) throw uncertain(error);
       const other = starts[1 - path]!;
@@ -61,7 +61,7 @@ function traceCondAs(
       return markCertainThrow(other);
     }
   }
-  const joined = new Join(t, frame, paths, (variable) => made.has(variable));
+  const joined = new Join(t, frame, paths, (variable) => existing.has(variable));
   const changed = changedLocations(t, frame, before, paths);
   const arrays = arraysOfLengths(
     t,
@@ -234,8 +234,8 @@ class Join {
       if (isNumber) noteWhole(results[i]!);
       return leafVariable(this.#t, leaf, results[i]!);
     });
-    const made = new Map<Build, Variable>();
-    const build = (part: Build) => part(variables, made);
+    const built = new Map<Build, Variable>();
+    const build = (part: Build) => part(variables, built);
     for (const { location, part } of this.#located) location.set(this.#t, build(part));
     return build;
   }

@@ -35,20 +35,20 @@ export function trialsOf(
 ): readonly [Trial, ...Trial[]] {
   const trials: Trial[] = [];
   const refusals: unknown[] = [];
-  const made = new Map<string, TriedCall | null>();
+  const triedCalls = new Map<string, TriedCall | null>();
   for (const sample of sampleRuns) {
     const run = given.map((each) => each[sample]);
     if (!run.every((each) => each !== undefined)) continue;
     const key = keyOf(run);
-    const known = made.get(key);
+    const known = triedCalls.get(key);
     if (known) trials.push({ sample, given: run, tried: known });
     if (known !== undefined) continue;
     try {
       const tried = tryCall(traced, run);
-      made.set(key, tried);
+      triedCalls.set(key, tried);
       trials.push({ sample, given: run, tried });
     } catch (error) {
-      made.set(key, null);
+      triedCalls.set(key, null);
       if (error instanceof DrawsNumbers) throw error;
       // With other sizes the call may not read data, for example if all elements of a mask are equal.
       if (error instanceof ShapeDependsOnData) throw error;

@@ -74,14 +74,14 @@ const noOther = (): never => {
 /** Calls the function with the shapes of a sample run, and throws what it throws. */
 export function tryCall(traced: TracedCall, given: readonly GivenOperand[]): TriedCall {
   const { builder, operands } = beginCall(traced, given, noOther);
-  const made = withInterceptor(builder, () =>
+  const outcome = withInterceptor(builder, () =>
     atSampleSizes(() => appended(traced, operands, builder)),
   );
-  const isView = hasView(made.results, builder);
-  if (writtenInputs(endCall(builder, made.results)).length > 0) {
+  const isView = hasView(outcome.results, builder);
+  if (writtenInputs(endCall(builder, outcome.results)).length > 0) {
     throw new NotDynamic('writes to a tensor in place');
   }
-  return { ...made, isView };
+  return { ...outcome, isView };
 }
 
 function hasView(results: readonly Tensor[], builder: ProgramBuilder): boolean {

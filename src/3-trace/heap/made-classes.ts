@@ -43,7 +43,7 @@ export function makeClass(
     throw new GraphBreak('unsupported-value', `the class ${name || 'without name'} is made`);
   }
   const base = parent && parentOf(t, parent);
-  const made: ClassVariable = {
+  const variable: ClassVariable = {
     kind: 'class',
     code,
     outer: frame.closure,
@@ -53,9 +53,9 @@ export function makeClass(
     prototype: newObject(t, base ? prototypeFor(t, base) : undefined),
     statics: newObject(t, null),
   };
-  t.classes.set(made.prototype, code);
-  setOwnProperty(t, made.prototype, 'constructor', made, hidden);
-  return made;
+  t.classes.set(variable.prototype, code);
+  setOwnProperty(t, variable.prototype, 'constructor', variable, hidden);
+  return variable;
 }
 
 /**

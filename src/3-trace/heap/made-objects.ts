@@ -33,11 +33,11 @@ export function newObject(
   t: Tracer,
   prototype?: ObjectVariable | NewObjectVariable | null,
 ): NewObjectVariable {
-  const made: NewObjectVariable = { kind: 'newObject', entries: new Map(), madeIn: t.builder };
-  if (prototype === undefined) return made;
-  if (prototype?.kind !== 'newObject') return { ...made, prototype };
-  setPrototype(t, made, prototype);
-  return made;
+  const object: NewObjectVariable = { kind: 'newObject', entries: new Map(), madeIn: t.builder };
+  if (prototype === undefined) return object;
+  if (prototype?.kind !== 'newObject') return { ...object, prototype };
+  setPrototype(t, object, prototype);
+  return object;
 }
 
 /** Returns the attributes of an own property; undefined if there is no such property. */

@@ -195,8 +195,8 @@ function madeTraits(
   const half = (accessor: Variable | null) => accessor && to.recipe(accessor);
   return {
     attributes: [...attributes].map(([key, { accessor, ...rest }]) => {
-      const made = accessor && { get: half(accessor.get), set: half(accessor.set) };
-      return [key, { ...rest, accessor: made }] as const;
+      const accessors = accessor && { get: half(accessor.get), set: half(accessor.set) };
+      return [key, { ...rest, accessor: accessors }] as const;
     }),
     symbols: [...symbols].map(([key, value]) => [key, to.recipe(value)] as const),
     madeSymbols: [...symbols.keys()].flatMap((key) => {

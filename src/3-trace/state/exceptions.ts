@@ -74,8 +74,8 @@ export function raised(t: Tracer, error: unknown): Raised | GraphBreak {
   if (!(error instanceof Error) || !errorTypes.has(error.constructor)) {
     return new GraphBreak('throw', String(error));
   }
-  const made = makeError(t, error.constructor as ErrorConstructor, error.message);
-  return new Raised(made, error.message);
+  const thrown = makeError(t, error.constructor as ErrorConstructor, error.message);
+  return new Raised(thrown, error.message);
 }
 
 /** Runs JavaScript code on known operands. An error that it throws becomes an exception of the trace. */

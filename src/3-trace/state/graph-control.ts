@@ -38,7 +38,7 @@ interface Path {
 /** A decision whose paths are being traced. */
 interface ActiveDecision {
   /** The objects that the trace had created before it. */
-  readonly made: ReadonlySet<Variable>;
+  readonly existing: ReadonlySet<Variable>;
   /** The number of active loops around it. */
   readonly loops: number;
 }
@@ -190,9 +190,9 @@ export class GraphControl {
     }
   }
 
-  /** Traces the paths of a decision. `made`: the objects that the trace created before it. */
-  inDecision<T>(made: ReadonlySet<Variable>, body: () => T): T {
-    this.#decisions.push({ made, loops: this.#loops.length });
+  /** Traces the paths of a decision. `existing`: the objects that the trace created before it. */
+  inDecision<T>(existing: ReadonlySet<Variable>, body: () => T): T {
+    this.#decisions.push({ existing, loops: this.#loops.length });
     try {
       return body();
     } finally {
@@ -203,7 +203,7 @@ export class GraphControl {
   /** Returns whether the object was created before the innermost decision, in the same iteration of a loop. */
   isMadeBefore(object: Variable): boolean {
     const decision = this.#decisions.at(-1);
-    return decision?.loops === this.#loops.length && decision.made.has(object);
+    return decision?.loops === this.#loops.length && decision.existing.has(object);
   }
 
   /** Returns the stops of the innermost path, if it belongs to this frame; otherwise an empty set. */

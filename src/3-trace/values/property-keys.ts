@@ -82,9 +82,9 @@ export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean)
 }
 
 /** Ordinary functions and generators have a `prototype`. */
-function hasPrototype(made: ClosureVariable | BoundVariable): boolean {
-  if (made.kind === 'bound') return false;
-  const { kind, isAsync, isGenerator } = made.code;
+function hasPrototype(fn: ClosureVariable | BoundVariable): boolean {
+  if (fn.kind === 'bound') return false;
+  const { kind, isAsync, isGenerator } = fn.code;
   return isGenerator || (kind === 'function' && !isAsync);
 }
 

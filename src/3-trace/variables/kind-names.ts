@@ -65,8 +65,8 @@ function nameOfObject(value: object): string {
   if (isProxy(value)) return 'a Proxy';
   const above: unknown = Object.getPrototypeOf(value);
   if (above === null || isProxy(above)) return 'an object';
-  const made: unknown = Object.getOwnPropertyDescriptor(above, 'constructor')?.value;
-  const name = typeof made === 'function' ? plainName(made) : undefined;
+  const type: unknown = Object.getOwnPropertyDescriptor(above, 'constructor')?.value;
+  const name = typeof type === 'function' ? plainName(type) : undefined;
   if (!name || name === 'Object') return 'an object';
   return /^[AEIOU]/.test(name) ? `an ${name}` : `a ${name}`;
 }

@@ -13,7 +13,7 @@ const leastBytes = 4096;
  */
 export function shapesApart(program: Program): Program {
   const { ops } = program;
-  const made = new Set(ops.flatMap(({ outputs }) => outputs));
+  const defined = new Set(ops.flatMap(({ outputs }) => outputs));
   const lastRead = new Map<ValueId, number>();
   ops.forEach(({ op, inputs }, index) => {
     inputs.forEach((id, i) => {
@@ -47,7 +47,7 @@ export function shapesApart(program: Program): Program {
     const isApart = (id: ValueId, i: number) => {
       const last = lastRead.get(id) ?? index;
       // If backward also reads the value's elements, it exists as a whole anyway.
-      return operandUse(op, i) === 'shape' && made.has(id) && ops[last]!.recordsGrad === true;
+      return operandUse(op, i) === 'shape' && defined.has(id) && ops[last]!.recordsGrad === true;
     };
     if (!each.backward || op.kernel.kind !== 'named' || !inputs.some(isApart)) return each;
     return { ...each, inputs: inputs.map((id, i) => (isApart(id, i) ? ofShape(id, each) : id)) };

@@ -110,8 +110,8 @@ class LateReads {
     const definition = this.#facts.definitionOf(id)!;
     const [base, ...others] = definition.inputs as readonly [ValueId, ...ValueId[]];
     const moved = this.#placed(base, reader);
-    const made = this.#define(this.#values[id]!);
-    this.#values[made] = {
+    const copy = this.#define(this.#values[id]!);
+    this.#values[copy] = {
       ...this.#values[id]!,
       offset: this.#values[id]!.offset + this.#values[moved]!.offset - this.#values[base]!.offset,
     };
@@ -119,11 +119,11 @@ class LateReads {
     this.#ops.push({
       ...definition,
       inputs: [moved, ...others],
-      outputs: [made],
+      outputs: [copy],
       recordsGrad: false,
       at,
     });
-    return made;
+    return copy;
   }
 
   /** Returns the elements of a value within the concatenation that contains them. */
@@ -142,11 +142,11 @@ class LateReads {
   }
 
   #emit(name: string, input: ValueId, attrs: Attrs, meta: TensorMeta, reader: ProgramOp): ValueId {
-    const made = this.#define(meta);
+    const copy = this.#define(meta);
     const { at } = reader;
-    const view = { inputs: [input], outputs: [made], attrs, recordsGrad: false, at };
+    const view = { inputs: [input], outputs: [copy], attrs, recordsGrad: false, at };
     this.#ops.push({ op: opNamed(name), ...view });
-    return made;
+    return copy;
   }
 
   #define(meta: TensorMeta): ValueId {

@@ -110,10 +110,10 @@ class AttentionFinder {
       for (const id of kind === 'product' ? [] : inputs) {
         const definition = this.#definedAt.get(id);
         if (definition === undefined) continue;
-        const made = this.#kindOf(definition);
-        const isShown = made === 'flip' || made === 'alias';
+        const definedBy = this.#kindOf(definition);
+        const isShown = definedBy === 'flip' || definedBy === 'alias';
         const isElement = isShown || isInGrid(this.#program.values[id]!, grid);
-        if (made !== null && isElement) add(definition, 'element');
+        if (definedBy !== null && isElement) add(definition, 'element');
       }
       for (const reader of outputs.flatMap((id) => this.#readBy.get(id) ?? [])) {
         const read = this.#kindOf(reader);
@@ -164,8 +164,8 @@ class AttentionFinder {
   #placed(ops: readonly number[]): AttentionGroup | null {
     const members = new Set(ops);
     const [first, last] = [ops[0]!, ops.at(-1)!];
-    const made = new Set(ops.flatMap((index) => this.#op(index).outputs));
-    const readers = [...made].flatMap((id) => this.#readBy.get(id) ?? []);
+    const defined = new Set(ops.flatMap((index) => this.#op(index).outputs));
+    const readers = [...defined].flatMap((id) => this.#readBy.get(id) ?? []);
     const outside = readers.filter((index) => !members.has(index));
     const before = Math.min(last + 1, ...outside);
     if (before <= first || this.#areWritten(ops, first, last)) return null;

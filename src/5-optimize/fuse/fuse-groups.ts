@@ -191,11 +191,11 @@ class GroupWriter {
         this.asOne(each, done),
       );
     }
-    const made = oneOpAlike(parts, results, values);
-    if (!made) return [];
-    if (!fitsDevice(made, values)) return this.#halves(kept, done);
+    const fused = oneOpAlike(parts, results, values);
+    if (!fused) return [];
+    if (!fitsDevice(fused, values)) return this.#halves(kept, done);
     if (isDone) return [];
-    this.#made.set(kept, made);
+    this.#made.set(kept, fused);
     return [kept];
   }
 
@@ -206,11 +206,11 @@ class GroupWriter {
   #withoutOuterViews(group: Group): Group {
     const { ops } = this.#program;
     if (!group.some((index) => ops[index]!.op.kernel.kind === 'view')) return group;
-    const made = new Set<ValueId>();
+    const defined = new Set<ValueId>();
     const own = group.filter((index) => {
       const { op, inputs, outputs } = ops[index]!;
-      if (op.kernel.kind === 'view' && !made.has(inputs[0]!)) return false;
-      for (const id of outputs) made.add(id);
+      if (op.kernel.kind === 'view' && !defined.has(inputs[0]!)) return false;
+      for (const id of outputs) defined.add(id);
       return true;
     });
     return own.length === group.length ? group : own;

@@ -53,10 +53,10 @@ export function oneOpAlike(
     return inPlaceOf(parts, named);
   }
   if (alike === null) return null;
-  const made = oneOp(parts, results, values);
-  const inputs = made?.inputs.map((id) => ids.indexOf(id));
-  known.fused.set(text, made && { op: made.op, attrs: made.attrs, inputs: inputs! });
-  return made;
+  const fused = oneOp(parts, results, values);
+  const inputs = fused?.inputs.map((id) => ids.indexOf(id));
+  known.fused.set(text, fused && { op: fused.op, attrs: fused.attrs, inputs: inputs! });
+  return fused;
 }
 
 interface Structure {

@@ -112,8 +112,8 @@ function liveRanges(
   freed: ReadonlySet<ValueId>,
 ): LiveRanges {
   const ranges = new Map<ValueId, LiveRange>();
-  const begin = (id: ValueId, made: number) =>
-    ranges.set(id, { made, last: made, bytes: bytesOf(values, id), readers: [] });
+  const begin = (id: ValueId, start: number) =>
+    ranges.set(id, { made: start, last: start, bytes: bytesOf(values, id), readers: [] });
   for (const id of inputs) if (freed.has(id)) begin(id, -1);
   ops.forEach(({ op, inputs: operands, outputs }, index) => {
     if (op.kernel.kind === 'view') {

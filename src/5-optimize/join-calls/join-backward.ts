@@ -55,13 +55,13 @@ class Joining {
       this.#replaced.add(backwardOp);
       const of = backwardOp.attrs.of as readonly number[];
       for (const [k, result] of of.entries()) {
-        const made = this.#group.ops[i]!.outputs[result]!;
-        const parts = inner.get(made) ?? new Set();
+        const output = this.#group.ops[i]!.outputs[result]!;
+        const parts = inner.get(output) ?? new Set();
         const seed = this.#withoutParts(backwardOp.inputs[k + 1]!, parts);
         // A term has another reader, or the sum uses another order.
         if (parts.size > 0) return null;
-        if (seed !== null) seeds.set(made, seed);
-        inner.delete(made);
+        if (seed !== null) seeds.set(output, seed);
+        inner.delete(output);
       }
     }
     if (inner.size > 0) return null;
@@ -74,8 +74,8 @@ class Joining {
     this.#eachGradient((member, operand, gradient) => {
       const wire = this.#group.members[member]!.wires[operand]!;
       if (wire.from === 'outside') return;
-      const made = this.#group.ops[wire.member]!.outputs[wire.result]!;
-      inner.set(made, (inner.get(made) ?? new Set()).add(gradient));
+      const output = this.#group.ops[wire.member]!.outputs[wire.result]!;
+      inner.set(output, (inner.get(output) ?? new Set()).add(gradient));
     });
     return inner;
   }

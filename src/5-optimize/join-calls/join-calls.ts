@@ -108,14 +108,15 @@ function inOrder(
   { inputs, ops }: Program,
   replaced: ReadonlyMap<ProgramOp, ProgramOp | null>,
 ): readonly ProgramOp[] | null {
-  const made = new Set<ValueId>(inputs);
+  const available = new Set<ValueId>(inputs);
   const done: ProgramOp[] = [];
   let waiting: ProgramOp[] = [];
   const isReady = (op: ProgramOp) =>
-    op.inputs.every((id) => made.has(id)) && (op.before === undefined || made.has(op.before));
+    op.inputs.every((id) => available.has(id)) &&
+    (op.before === undefined || available.has(op.before));
   const emit = (op: ProgramOp) => {
     done.push(op);
-    for (const id of op.outputs) made.add(id);
+    for (const id of op.outputs) available.add(id);
   };
   for (const given of ops) {
     const op = replaced.has(given) ? replaced.get(given)! : given;

@@ -42,8 +42,8 @@ export function wired({ values, ops: all }: Program, group: CallGroup): WiredGro
     const site = siteOf(call!);
     invariant(site, 'a joined call is known by its function');
     const wires = inputs.map((id, i): Wire => {
-      const made = madeBy.get(id);
-      if (made) return { from: 'member', ...made };
+      const producer = madeBy.get(id);
+      if (producer) return { from: 'member', ...producer };
       return { from: 'outside', operand: outside(id, site.forms[i]!, recordsGrad) };
     });
     return { call: site, wires };

@@ -49,10 +49,10 @@ export function keptNetwork(
   const network = new FlowNetwork();
   const had = new Map<ValueId, number>();
   const again = new Map<number, number>();
-  const made = ops.flatMap((index) =>
+  const defined = ops.flatMap((index) =>
     facts.program.ops[index]!.outputs.filter((id) => facts.rootOf(id) === id),
   );
-  for (const id of made) {
+  for (const id of defined) {
     const index = facts.definitionIndex(id);
     had.set(id, network.addNode());
     if (facts.canRecompute(id) && !again.has(index)) again.set(index, network.addNode());
@@ -64,12 +64,12 @@ export function keptNetwork(
       if (operand !== undefined) network.addEdge(node, operand, Number.POSITIVE_INFINITY);
     }
   }
-  for (const id of made) {
+  for (const id of defined) {
     const node = had.get(id)!;
     const bytes = free.has(id) ? 0 : facts.bytesOf(id);
     const op = facts.canRecompute(id) ? again.get(facts.definitionIndex(id))! : FlowNetwork.sink;
     network.addEdge(node, op, bytes);
     if (isRead(id)) network.addEdge(FlowNetwork.source, node, Number.POSITIVE_INFINITY);
   }
-  return { network, made, again };
+  return { network, made: defined, again };
 }

@@ -73,11 +73,11 @@ export class KeptChoices {
    */
   inSegments(): readonly Candidate[] {
     const { forward, program } = this.#facts;
-    const made = forward.flatMap((index) => program.ops[index]!.outputs);
+    const defined = forward.flatMap((index) => program.ops[index]!.outputs);
     const briefs = briefRates.map((rate) => {
       if (rate === null) return none;
       const held = cheapestKept(this.#facts, rate, none);
-      return new Set(made.filter((id) => !held.has(id)));
+      return new Set(defined.filter((id) => !held.has(id)));
     });
     const most = this.#written + effort;
     const counts = segmentCounts.filter((count) => count === 1 || count * 4 <= forward.length);
@@ -97,12 +97,12 @@ export class KeptChoices {
     if (this.#known.has(key)) return [];
     this.#known.add(key);
     const most = mostWork * this.#facts.forwardWork;
-    const made = recomputeAtMost(most, this.#facts, new Set(stays), brief);
-    this.#written += made?.program.ops.length ?? this.#facts.program.ops.length;
-    if (!made || made.ops === 0) return [];
-    const runs = made.runs.join();
+    const recomputed = recomputeAtMost(most, this.#facts, new Set(stays), brief);
+    this.#written += recomputed?.program.ops.length ?? this.#facts.program.ops.length;
+    if (!recomputed || recomputed.ops === 0) return [];
+    const runs = recomputed.runs.join();
     const like = this.#byRuns.get(runs);
-    const candidate = new Candidate(how, made.work, this.#make, this.#costOf, like);
+    const candidate = new Candidate(how, recomputed.work, this.#make, this.#costOf, like);
     if (!like) this.#byRuns.set(runs, candidate);
     return [candidate];
   }

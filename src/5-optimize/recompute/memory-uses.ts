@@ -108,8 +108,8 @@ export class MemoryUses {
   get mostOfAnOp(): number {
     let most = 0;
     this.reads.forEach((ids, index) => {
-      const made = ids.filter((id) => this.maker[id] !== -1);
-      const sum = made.reduce((before, id) => before + this.bytes[id]!, this.scratch[index]!);
+      const defined = ids.filter((id) => this.maker[id] !== -1);
+      const sum = defined.reduce((before, id) => before + this.bytes[id]!, this.scratch[index]!);
       most = Math.max(most, sum);
     });
     return most;

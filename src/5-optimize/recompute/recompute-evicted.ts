@@ -66,10 +66,10 @@ class Writer {
   };
 
   #recompute(id: ValueId): ValueId {
-    const made = this.#define(id);
-    this.#now.set(id, made);
+    const copy = this.#define(id);
+    this.#now.set(id, copy);
     this.recomputed.add(id);
-    return made;
+    return copy;
   }
 
   #define(like: ValueId): ValueId {
@@ -93,9 +93,9 @@ class Writer {
     const of = this.#present(base);
     const known = this.#views.get(id);
     if (known?.of === of) return known.view;
-    const made = this.#define(id);
-    this.#views.set(id, { of, view: made });
-    this.#result.push({ ...view, inputs: [of, ...rest], outputs: [made], recordsGrad: false });
-    return made;
+    const copy = this.#define(id);
+    this.#views.set(id, { of, view: copy });
+    this.#result.push({ ...view, inputs: [of, ...rest], outputs: [copy], recordsGrad: false });
+    return copy;
   }
 }

@@ -85,13 +85,13 @@ class Rewriter {
         this.#result.push(op);
         continue;
       }
-      const made = read.flatMap((id) => this.#makeMissing(id, index));
+      const recomputed = read.flatMap((id) => this.#makeMissing(id, index));
       const inputs = op.inputs.map((id, i) => {
         const isAgain = operandUse(op.op, i) === 'data' && this.#isMadeAgain(id, index);
         return isAgain ? this.#again.get(id)! : id;
       });
       this.#result.push({ ...op, inputs });
-      this.#forget(made, read);
+      this.#forget(recomputed, read);
     }
     if (this.#work > most) return null;
     const program = { ...this.#program, values: this.#values, ops: this.#result };
@@ -109,9 +109,9 @@ class Rewriter {
   }
 
   /** Later ops recompute brief values again, unless an op reads them directly. */
-  #forget(made: readonly ValueId[], read: readonly ValueId[]): void {
+  #forget(recomputed: readonly ValueId[], read: readonly ValueId[]): void {
     const direct = new Set(read.map((id) => this.#facts.rootOf(id)));
-    for (const id of made) {
+    for (const id of recomputed) {
       const root = this.#facts.rootOf(id);
       if (this.#brief.has(root) && !direct.has(root)) this.#again.delete(id);
     }
@@ -146,10 +146,10 @@ class Rewriter {
     });
     const second = this.#presentSecond(index, at);
     const define = (id: ValueId): ValueId => {
-      const made = (this.#values.push(this.#values[id]!) - 1) as ValueId;
-      this.#again.set(id, made);
+      const copy = (this.#values.push(this.#values[id]!) - 1) as ValueId;
+      this.#again.set(id, copy);
       this.#madeAgain.add(id);
-      return made;
+      return copy;
     };
     const op =
       second === undefined

@@ -102,11 +102,11 @@ function bottleneckAt(facts: ForwardFacts, ops: readonly number[], at: number): 
     for (const id of facts.operandsOf(index)) needed.add(id);
   }
   const after = new Set<number>();
-  const made = new Set<ValueId>(all[ops[at]!]!.outputs);
+  const defined = new Set<ValueId>(all[ops[at]!]!.outputs);
   for (let index = ops[at]! + 1; index < all.length; index++) {
-    if (!facts.operandsOf(index).some((id) => made.has(id))) continue;
+    if (!facts.operandsOf(index).some((id) => defined.has(id))) continue;
     after.add(index);
-    for (const id of all[index]!.outputs) made.add(id);
+    for (const id of all[index]!.outputs) defined.add(id);
   }
   return {
     ops: before.reverse(),

@@ -138,10 +138,10 @@ class SliceWriter {
       case 'map': {
         // A different op has its shape as an attribute instead of an operand.
         const sliced = slicing.op ? operands.slice(0, slicing.op.operands.length) : operands;
-        const made = this.#emit(slicing.op ?? op, sliced, slicing.attrs ?? attrs);
+        const results = this.#emit(slicing.op ?? op, sliced, slicing.attrs ?? attrs);
         outputs.forEach((id, i) => {
-          this.#checkPart(id, made[i]!, slicing.outputs[i]!);
-          this.#addPart(id, made[i]!);
+          this.#checkPart(id, results[i]!, slicing.outputs[i]!);
+          this.#addPart(id, results[i]!);
         });
         return;
       }

@@ -40,8 +40,8 @@ export function onPath(plan: Plan, simulatable: Simulatable, path: Decider): Pla
     // A missing gradient takes no memory.
     const operands = inputs.map((id) => slots[id]!.holder);
     const most = simulation.peakIncrease(run);
-    const made = madeBy(step.op, slots, before, bytesOf);
-    const scratch = most - made.reduce(plus, 0);
+    const producedBytes = madeBy(step.op, slots, before, bytesOf);
+    const scratch = most - producedBytes.reduce(plus, 0);
     const moves = movedOperands(step);
     const mayGo = operands
       .map((each, k) => (moves[k] || !each ? 0 : bytesOf(each)))
@@ -51,7 +51,7 @@ export function onPath(plan: Plan, simulatable: Simulatable, path: Decider): Pla
     control.set(step.op, {
       scratch,
       leastScratch: scratch - mayGo,
-      made,
+      made: producedBytes,
       held: operands.flatMap((each, k) => (each && onTape.has(each) ? [k] : [])),
     });
   };

@@ -94,15 +94,15 @@ export function explorePaths(
       const isNew = isCompleted(() => run.peakOf(plan, step));
       spent += run.steps;
       isGrowing ||= path.isGrowing;
-      const made = [...decisions, ...path.made];
-      notePeak(run.peak, made);
+      const allDecisions = [...decisions, ...path.made];
+      notePeak(run.peak, allDecisions);
       const key = isNew ? run.memoryKey : null;
       if (key === null || after.has(key)) {
         run.end();
         continue;
       }
       after.add(key);
-      reached.push({ step: step + 1, memory: run.moveOut(), decisions: made });
+      reached.push({ step: step + 1, memory: run.moveOut(), decisions: allDecisions });
     }
   }
 }

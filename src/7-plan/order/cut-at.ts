@@ -38,9 +38,9 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
   let fixed = 0;
   for (let storage = 0; storage < bytes.length; storage++) {
     if (bytes[storage] === 0) continue;
-    const made = maker[storage]!;
-    const madeBy = made < 0 ? before : side[made]!;
-    if (madeBy === after || made === op) continue;
+    const producer = maker[storage]!;
+    const madeBy = producer < 0 ? before : side[producer]!;
+    if (madeBy === after || producer === op) continue;
     const start = touchers.starts[storage]!;
     const end = touchers.starts[storage + 1]!;
     let staying = pinned[storage] === 1;
@@ -55,7 +55,7 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
       continue;
     }
     if (!staying && !hasOpenUsers) continue;
-    const from = made < 0 ? FlowNetwork.source : nodes[made]!;
+    const from = producer < 0 ? FlowNetwork.source : nodes[producer]!;
     if (staying) {
       network.addEdge(from, FlowNetwork.sink, bytes[storage]!);
       continue;

@@ -15,8 +15,8 @@ export function describeError(error: unknown): string {
   try {
     if (typeof error !== 'object' || error === null) return `thrown: ${String(error)}`;
     const { name, message } = error as Partial<Error>;
-    const made = (error as object).constructor?.name;
-    const kind = typeof name === 'string' && name !== '' ? name : (made ?? 'Error');
+    const constructorName = (error as object).constructor?.name;
+    const kind = typeof name === 'string' && name !== '' ? name : (constructorName ?? 'Error');
     return message === undefined ? `${kind}` : `${kind}: ${message}${place(error)}`;
   } catch {
     return 'thrown: a value that cannot be printed';

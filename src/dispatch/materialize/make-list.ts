@@ -23,14 +23,14 @@ interface CompiledElement {
 
 export function compileList({ outputs, element }: Make & { kind: 'list' }): {
   readonly empty: () => unknown[];
-  readonly fill: (made: unknown, values: RunValues) => void;
+  readonly fill: (target: unknown, values: RunValues) => void;
 } {
   const { read } = compileElement(element);
   return {
     empty: () => [],
-    fill: (made, values) => {
+    fill: (target, values) => {
       const columns = outputs.map((output) => takeItems(values.outputs[output]!));
-      fillArray(made as unknown[], columns, read, values);
+      fillArray(target as unknown[], columns, read, values);
     },
   };
 }

@@ -12,19 +12,19 @@ import { absentValue, compileRecipe, type RecipeReader, type RunValues } from '.
 /** A container that is filled once all containers exist. */
 export interface Shell {
   readonly empty: (values: RunValues) => unknown;
-  readonly fill: (made: unknown, values: RunValues) => void;
+  readonly fill: (target: unknown, values: RunValues) => void;
 }
 
 export function compileObject(make: ObjectMake): Shell {
   // Loops by index: the user may have replaced the array iteration that destructuring uses.
   const entries = make.entries.map((entry) => [entry[0], compileRecipe(entry[1])] as const);
   const entriesOf = inKeyOrder(entries, make.order);
-  const fillBy = (put: (made: object, key: string, value: unknown) => void) => {
-    return (made: unknown, values: RunValues) => {
+  const fillBy = (put: (target: object, key: string, value: unknown) => void) => {
+    return (target: unknown, values: RunValues) => {
       const ordered = entriesOf(values);
       for (let i = 0; i < ordered.length; i++) {
         const value = ordered[i]![1](values);
-        if (value !== absentValue) put(made as object, ordered[i]![0], value);
+        if (value !== absentValue) put(target as object, ordered[i]![0], value);
       }
     };
   };
@@ -44,8 +44,8 @@ export function compileObject(make: ObjectMake): Shell {
 }
 
 /** Faster than defining the property, and equivalent if no prototype has a setter. */
-function assign(made: object, key: string, value: unknown): void {
-  (made as Record<string, unknown>)[key] = value;
+function assign(target: object, key: string, value: unknown): void {
+  (target as Record<string, unknown>)[key] = value;
 }
 
 /** Compiles an object with symbols, accessors or attributes. */
@@ -59,16 +59,16 @@ function compileTraited(make: ObjectMake, traits: MadeTraits): Shell {
   const isLiteral = make.prototype === undefined;
   return {
     empty: () => ({}),
-    fill: (made, values) => {
-      if (!isLiteral) Object.setPrototypeOf(made, above ? (above(values) as object) : null);
+    fill: (target, values) => {
+      if (!isLiteral) Object.setPrototypeOf(target, above ? (above(values) as object) : null);
       for (const [key, read] of [...entriesOf(values), ...symbols]) {
         const value = read(values);
         if (value === absentValue) continue;
         const attributes = (describe.get(key) ?? describePlain)(value, values);
         const ownKey = typeof key === 'symbol' ? (keys.get(key)?.(values) as symbol) : undefined;
-        Object.defineProperty(made, ownKey ?? key, attributes);
+        Object.defineProperty(target, ownKey ?? key, attributes);
       }
-      if (!traits.extensible) Object.preventExtensions(made);
+      if (!traits.extensible) Object.preventExtensions(target);
     },
   };
 }
@@ -117,13 +117,18 @@ function compileError(
         ? Object.setPrototypeOf(error, prototype)
         : error;
     },
-    fill: (made, values) => {
+    fill: (target, values) => {
       for (const [key, read] of entries) {
         const isHidden =
           key === 'message' || (key === 'cause' && hasCause) || (key === 'errors' && isAggregate);
         const enumerable = !isHidden;
         const value = read(values);
-        Object.defineProperty(made, key, { value, writable: true, enumerable, configurable: true });
+        Object.defineProperty(target, key, {
+          value,
+          writable: true,
+          enumerable,
+          configurable: true,
+        });
       }
     },
   };

@@ -105,7 +105,7 @@ function prerequisites(make: Make): readonly Recipe[] {
 
 type CompiledMake =
   | Shell
-  | { readonly build: RecipeReader; readonly settle?: (made: unknown) => void };
+  | { readonly build: RecipeReader; readonly settle?: (value: unknown) => void };
 
 const compilers: {
   readonly [K in Make['kind']]: (make: Extract<Make, { kind: K }>) => CompiledMake;
@@ -115,10 +115,10 @@ const compilers: {
     const named = make.named.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
     return ofClass(make.own, {
       empty: () => [],
-      fill: (made, values) => {
-        append(made as unknown[], values);
-        for (const [key, read] of named) Object.assign(made as object, { [key]: read(values) });
-        if (make.isFrozen) Object.freeze(made);
+      fill: (target, values) => {
+        append(target as unknown[], values);
+        for (const [key, read] of named) Object.assign(target as object, { [key]: read(values) });
+        if (make.isFrozen) Object.freeze(target);
       },
     });
   },
@@ -126,11 +126,11 @@ const compilers: {
     const [readArray, appendItems] = [compileRecipe(make.array), compileItems(make.elements)];
     return {
       empty: () => [],
-      fill: (made, values) => {
+      fill: (target, values) => {
         const before = readArray(values) as readonly unknown[];
-        for (let i = 0; i < before.length; i++) append(made as unknown[], before[i]);
-        appendItems(made as unknown[], values);
-        if (make.isFrozen) Object.freeze(made);
+        for (let i = 0; i < before.length; i++) append(target as unknown[], before[i]);
+        appendItems(target as unknown[], values);
+        if (make.isFrozen) Object.freeze(target);
       },
     };
   },
@@ -142,11 +142,11 @@ const compilers: {
     return {
       empty: () =>
         shared ? sharedArguments(nothing, shared.count, shared.callee) : unmappedArguments(nothing),
-      fill: (made, values) => {
+      fill: (target, values) => {
         const items: unknown[] = [];
         append(items, values);
-        Object.assign(made as object, items);
-        for (const [key, read] of named) (made as Record<string, unknown>)[key] = read(values);
+        Object.assign(target as object, items);
+        for (const [key, read] of named) (target as Record<string, unknown>)[key] = read(values);
       },
     };
   },
@@ -164,8 +164,8 @@ const compilers: {
     const read = compileRecipe(make.content);
     return {
       empty: (): Cell => ({ value: undefined }),
-      fill: (made, values) => {
-        (made as Cell).value = read(values);
+      fill: (target, values) => {
+        (target as Cell).value = read(values);
       },
     };
   },
@@ -196,8 +196,8 @@ const compilers: {
     const { what, next, done } = make;
     return {
       build: (values) => iteratorOf(over(values) as object, what),
-      settle: (made) => {
-        const iterator = made as Iterator<unknown>;
+      settle: (value) => {
+        const iterator = value as Iterator<unknown>;
         for (let i = 0; i < next; i++) iterator.next();
         // Where the number of elements differs between calls, steps weren't counted. Elements added later aren't visited.
         if (done) while (!iterator.next().done);
@@ -211,8 +211,8 @@ const compilers: {
     // The iterator may iterate over an object that is filled later.
     return {
       empty: () => new ProtocolIterator(),
-      fill: (made, values) => {
-        const iteration = made as ProtocolIterator;
+      fill: (target, values) => {
+        const iteration = target as ProtocolIterator;
         const over = iterator(values) as Iterator<unknown>;
         iteration.begin(over, (method ? method(values) : over.next) as () => unknown);
         iteration.done = done;
@@ -282,9 +282,9 @@ function ofClass(own: ObjectMake | null, container: Shell): Shell {
   return {
     empty: (values) =>
       Object.setPrototypeOf(container.empty(values) as object, prototype(values) as object),
-    fill: (made, values) => {
-      container.fill(made, values);
-      named.fill(made, values);
+    fill: (target, values) => {
+      container.fill(target, values);
+      named.fill(target, values);
     },
   };
 }
@@ -325,8 +325,8 @@ function compileCollection(make: Make & { kind: 'collection' }): CompiledMake {
   const put = make.type === 'Map' ? 'set' : 'add';
   return ofClass(make.own, {
     empty: () => (make.type === 'Map' ? new Map() : new Set()),
-    fill: (made, values) => {
-      for (const [key, value] of readEntries(values)) callNative(made as object, put, key, value);
+    fill: (target, values) => {
+      for (const [key, value] of readEntries(values)) callNative(target as object, put, key, value);
     },
   });
 }
@@ -338,10 +338,10 @@ function compileWeakCollection(make: Make & { kind: 'weakCollection' }): Compile
   const put = make.type === 'WeakMap' ? 'set' : 'add';
   return ofClass(make.own, {
     empty: () => (make.type === 'WeakMap' ? new WeakMap() : new WeakSet()),
-    fill: (made, values) => {
+    fill: (target, values) => {
       for (const [key, value] of readers) {
         const content = value(values);
-        if (content !== absentValue) callNative(made as object, put, key(values), content);
+        if (content !== absentValue) callNative(target as object, put, key(values), content);
       }
     },
   });
@@ -354,7 +354,7 @@ function compileClosure(make: Make & { kind: 'closure' }): CompiledMake {
   const { code, outer, name } = make;
   return {
     build: (values) => {
-      const made = instantiate(
+      const closure = instantiate(
         code,
         outer.scope,
         cells.map((read) => read(values) as Cell),
@@ -362,8 +362,8 @@ function compileClosure(make: Make & { kind: 'closure' }): CompiledMake {
         code.kind === 'arrow' ? outer.homeObject : undefined,
         newTarget?.(values),
       );
-      if (name === undefined) return made;
-      return Object.defineProperty(made, 'name', { value: name, configurable: true });
+      if (name === undefined) return closure;
+      return Object.defineProperty(closure, 'name', { value: name, configurable: true });
     },
   };
 }

@@ -98,9 +98,9 @@ export class HostMachines {
     if (visits < enoughVisits || !known.known.has(pc) || known.compiled >= mostMachines)
       return undefined;
     known.compiled++;
-    const made = partOf(code, pc, known.known);
-    if (made) known.parts.set(pc, made);
-    return made;
+    const machine = partOf(code, pc, known.known);
+    if (machine) known.parts.set(pc, machine);
+    return machine;
   }
 
   #of(code: Code): OfCode {

@@ -113,18 +113,18 @@ export class OwnedTensors {
   }
 
   /** Called when the function returns: keeps everything reachable from its value, and frees the rest. */
-  leave(value: unknown, made: CreatedObjects): void {
+  leave(value: unknown, created: CreatedObjects): void {
     this.isUsed = true;
-    this.#register(made);
+    this.#register(created);
     this.escape(value);
     this.disposeAll();
   }
 
   /** Called when execution continues in `frames`. */
-  moveTo(frames: readonly Frame[], made: CreatedObjects): void {
+  moveTo(frames: readonly Frame[], created: CreatedObjects): void {
     this.isUsed = true;
-    for (const output of made.own) this.add(output);
-    this.#register(made);
+    for (const output of created.own) this.add(output);
+    this.#register(created);
     if (this.#ownsNothing) return;
     const isFew = this.#owned.size <= 4 && !this.#containers;
     const held = isFew ? null : new Set<unknown>();

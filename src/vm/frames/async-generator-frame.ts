@@ -25,8 +25,8 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
     ...{
       length: frame,
       // biome-ignore lint/complexity/noArguments: the frame is created from the arguments
-      [taken(begin(this, listOf(arguments)), (made) => {
-        frame = made;
+      [taken(begin(this, listOf(arguments)), (started) => {
+        frame = started;
       })]: _length,
     }: Arguments
   ): AsyncGenerator<unknown, unknown> {

@@ -119,9 +119,9 @@ function typeName(value: unknown): string | undefined {
   if (typeof value === 'function') return 'Function';
   if (typeof value !== 'object' || value === null || value === globalThis) return undefined;
   for (let at: object | null = value; at; at = Object.getPrototypeOf(at)) {
-    const made: unknown = Object.getOwnPropertyDescriptor(at, 'constructor')?.value;
-    if (typeof made !== 'function') continue;
-    const name: unknown = Object.getOwnPropertyDescriptor(made, 'name')?.value;
+    const type: unknown = Object.getOwnPropertyDescriptor(at, 'constructor')?.value;
+    if (typeof type !== 'function') continue;
+    const name: unknown = Object.getOwnPropertyDescriptor(type, 'name')?.value;
     return typeof name === 'string' && name !== '' ? name : undefined;
   }
   return undefined;

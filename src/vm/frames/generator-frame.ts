@@ -64,8 +64,8 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
     ...{
       length: frame,
       // biome-ignore lint/complexity/noArguments: the frame is created from the arguments
-      [taken(begin(this, listOf(arguments)), (made) => {
-        frame = made;
+      [taken(begin(this, listOf(arguments)), (begun) => {
+        frame = begun;
       })]: _length,
     }: Arguments
   ): Generator<unknown, unknown> {

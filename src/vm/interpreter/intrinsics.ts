@@ -51,8 +51,8 @@ export const intrinsics: Intrinsics = {
   defineSetter: (_frame, object, key, fn) =>
     define(object, key, { set: named('set', key, fn), enumerable: false, configurable: true }),
   defineField: (_frame, object, key, value) => defineDataProperty(object, key, value),
-  setFields(_frame, made, fields) {
-    closureOf(made)!.fields = fields as () => void;
+  setFields(_frame, type, fields) {
+    closureOf(type)!.fields = fields as () => void;
   },
   initializeFields(frame, instance) {
     const { fields } = constructorOf(frame);

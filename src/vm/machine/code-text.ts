@@ -66,7 +66,7 @@ export const array = (elements: readonly Expression[]): Expression =>
 export const assign = (left: Expression, right: Expression): Statement =>
   statement(`${left} = ${right};`);
 
-export const run = (made: Expression): Statement => statement(`${made};`);
+export const run = (expression: Expression): Statement => statement(`${expression};`);
 
 export function block(body: readonly Statement[]): Statement {
   // Appended one by one, so that the engine doesn't copy the contents for every enclosing block.

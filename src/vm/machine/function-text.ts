@@ -58,7 +58,7 @@ export function functionText(code: Code, marksPcs = false): string {
   const isArrow = code.kind === 'arrow';
   const closure = id('closure');
   const around = property(closure, 'lexicalThis');
-  const made = named(
+  const expression = named(
     code,
     hasList ? '...A' : parameters(code),
     block([
@@ -76,7 +76,7 @@ export function functionText(code: Code, marksPcs = false): string {
         [id('K'), property(closure, 'cells')],
         ...(isArrow ? [[id('T'), optional(around, 'value')] as const] : []),
       ]),
-      returns(made),
+      returns(expression),
     ]),
   );
   return programText(code, maker);

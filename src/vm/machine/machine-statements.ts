@@ -54,7 +54,8 @@ const set = (dst: Reg, value: Expression): Statement[] => [assign(register(dst),
 const help = (name: string, ...args: Expression[]): Expression =>
   call(property(id('H'), name), args);
 /** Returns an expression that initializes a variable on first use. */
-const once = (variable: string, made: Expression): Expression => binary('??=', id(variable), made);
+const once = (variable: string, initial: Expression): Expression =>
+  binary('??=', id(variable), initial);
 const self = (place: Place): [Expression, Expression] => [id('C'), literal(place.pc)];
 
 /** Records the position of the call, for errors and logs while it runs. */
@@ -119,8 +120,8 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   arguments: (i) => set(i.dst, help('argumentsObject', id('F'), literal(i.mapped))),
   parameterCell: (i) => set(i.dst, help('parameterCell', register(i.arguments), literal(i.index))),
   loadFree(i, { names }) {
-    const made = call(property(id('S'), 'reader'), [literal(i.name)]);
-    return set(i.dst, call(once(`g${names.reader(i.name)}`, made), []));
+    const reader = call(property(id('S'), 'reader'), [literal(i.name)]);
+    return set(i.dst, call(once(`g${names.reader(i.name)}`, reader), []));
   },
   storeFree(i, { code, names }) {
     const [name, src, strict] = [literal(i.name), register(i.src), literal(code.strict)];

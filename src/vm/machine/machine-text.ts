@@ -77,10 +77,10 @@ export function machineText(
 }
 
 /** Returns the body of a function that returns the value of `made`, in the code's strictness. */
-export function programText(code: Code, made: Expression): string {
+export function programText(code: Code, expression: Expression): string {
   const apply = declare('const', [[id('apply'), property(id('H'), 'apply')]]);
   const strict = code.strict ? [run(literal('use strict'))] : [];
-  return [...strict, apply, returns(made)].join('\n');
+  return [...strict, apply, returns(expression)].join('\n');
 }
 
 interface BodyOptions extends Omit<BodyContext, 'names'> {

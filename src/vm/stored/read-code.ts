@@ -135,14 +135,14 @@ function readBody(from: StoredReader, count: number, registers: RegisterNumbers)
   const instructions: Instruction[] = [];
   for (let pc = 0; pc < count; pc++) {
     const { op, operands } = entries[from.integer()]!;
-    const made = { op } as AnyOperands;
+    const instruction = { op } as AnyOperands;
     const at = { from, pc, registers };
     for (const [key, kind] of operands) {
       const value = readers[kind](at);
-      if (value !== undefined || kind === 'primitive') made[key] = value;
+      if (value !== undefined || kind === 'primitive') instruction[key] = value;
     }
-    registers.after(made as Instruction);
-    instructions.push(made as Instruction);
+    registers.after(instruction as Instruction);
+    instructions.push(instruction as Instruction);
   }
   const regions = from.list(() => ({
     start: from.integer(),

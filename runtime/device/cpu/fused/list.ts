@@ -33,8 +33,8 @@ export function list(
     const numbers = [...launchAttrs(item.op)].map((name) => [name, stageAttr(part, name)] as const);
     const own = Object.fromEntries(numbers.map(([name, from]) => [name, attrs[from]!]));
     const read = item.inputs.map((index) => inputs[index]!);
-    const made = item.outputs.map((index) => outputs[index]!);
-    const targets = item.op.inPlace ? read.slice(0, 1) : made;
+    const itemOutputs = item.outputs.map((index) => outputs[index]!);
+    const targets = item.op.inPlace ? read.slice(0, 1) : itemOutputs;
     return {
       item,
       launch: device.prepare(item.op, read, targets, own),

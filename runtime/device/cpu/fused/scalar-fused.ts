@@ -21,13 +21,13 @@ export function scalarFused(
 ): Launch {
   const metas = [...inputs, ...outputs];
   const operands = metas.map(({ dtype }): ScalarCursor => ({ dtype, view: heap.u8, at: 0 }));
-  const made = parts.map(({ dtype }): ScalarCursor => {
+  const partCursors = parts.map(({ dtype }): ScalarCursor => {
     return { dtype, view: newTypedArray(dtype, 1), at: 0 };
   });
   const attrsOf = attrsByPart(attrs);
   const elements = parts.map(({ expr, operands: read, dtype }, i) => {
     const cursors = read.map((each) =>
-      'part' in each ? made[each.part]! : operands[each.operand]!,
+      'part' in each ? partCursors[each.part]! : operands[each.operand]!,
     );
     return elementOf(expr, cursors, dtype, attrsOf.get(i) ?? {});
   });
@@ -50,10 +50,10 @@ export function scalarFused(
         cursor.at = at[k]!;
       });
       elements.forEach((element, i) => {
-        made[i]!.view[0] = element();
+        partCursors[i]!.view[0] = element();
       });
       for (const [operand, part] of stores) {
-        operands[operand]!.view[at[operand]!] = made[part]!.view[0]!;
+        operands[operand]!.view[at[operand]!] = partCursors[part]!.view[0]!;
       }
     });
   };

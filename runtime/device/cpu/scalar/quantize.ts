@@ -54,9 +54,9 @@ const tables = new Map<QuantizationCode, CodeTable>();
 function tableFor(code: QuantizationCode): CodeTable {
   const known = tables.get(code);
   if (known) return known;
-  const made = tableOf(code);
-  tables.set(code, made);
-  return made;
+  const table = tableOf(code);
+  tables.set(code, table);
+  return table;
 }
 
 export const quantize: KernelFactory = ([x], [codes], attrs) => {

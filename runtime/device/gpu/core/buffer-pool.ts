@@ -240,15 +240,15 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     noteGrowth(this.counter);
     const ptr = this.#nextPtr;
     this.#nextPtr += bytes;
-    const made = bufferAt(handle, ptr, bytes);
-    made.unconfirmed = handle.checked !== undefined;
+    const buffer = bufferAt(handle, ptr, bytes);
+    buffer.unconfirmed = handle.checked !== undefined;
     const { op, at } = events;
     const position = notedPosition();
     void handle.checked?.then((error) => {
-      made.unconfirmed = false;
-      if (error) this.#noteMissing(made, noMemory(bytes, error, { op, at: at ?? position() }));
+      buffer.unconfirmed = false;
+      if (error) this.#noteMissing(buffer, noMemory(bytes, error, { op, at: at ?? position() }));
     });
-    return made;
+    return buffer;
   }
 
   #createHandle(bytes: number): H {

@@ -142,10 +142,10 @@ export class GpuJsBackend {
     // WebGPU always returns a buffer, and reports later if it has no memory.
     this.device.pushErrorScope('validation');
     this.device.pushErrorScope('out-of-memory');
-    let made: GPUBuffer | undefined;
+    let allocated: GPUBuffer | undefined;
     let checked: Promise<GPUError | null>;
     try {
-      made = this.device.createBuffer({
+      allocated = this.device.createBuffer({
         size: bytes,
         usage: usage.storage | usage.copySource | usage.copyTarget,
       });
@@ -156,7 +156,7 @@ export class GpuJsBackend {
       const invalid = this.device.popErrorScope().catch(none);
       checked = outOfMemory.then(async (error) => error ?? (await invalid));
     }
-    const buffer = made;
+    const buffer = allocated;
     return { buffer, checked };
   }
 

@@ -2,7 +2,7 @@
 
 import { liveBefore } from '../../../vm/bytecode/liveness.ts';
 import { containedIn } from '../../control-flow/locations/contained-variables.ts';
-import { madeObjects } from '../../control-flow/locations/reachable.ts';
+import { existingObjects } from '../../control-flow/locations/reachable.ts';
 import { setCell } from '../../heap/cell-content.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { manyTensors } from '../../values/varying-array.ts';
@@ -36,7 +36,7 @@ export function rowLocations(t: Tracer, frame: TraceFrame, except: number): RowL
       registers[register] = value;
     },
   }));
-  for (const variable of madeObjects(t, partsLeftWhole)) {
+  for (const variable of existingObjects(t, partsLeftWhole)) {
     if (variable.kind !== 'cell' || variable.element) continue;
     locations.push({
       cell: variable,
@@ -62,7 +62,7 @@ export function appendableArrays(t: Tracer): NewArrayVariable[] {
     const { outer, isArguments, listed, fixed, named, own, elements } = variable;
     return !(outer || isArguments || listed || fixed || named || own || elements.includes(hole));
   };
-  return [...madeObjects(t, partsLeftWhole)].filter(isPlain);
+  return [...existingObjects(t, partsLeftWhole)].filter(isPlain);
 }
 
 /** Makes every use of the array except `push` a graph break. Returns a function that reverts this. */

@@ -47,9 +47,9 @@ export function tensorOfList(
   // An empty array says nothing about its elements: without a dtype, its tensor is float32, of no columns.
   const mayBeEmpty = isFlat && dtype === (given ?? 'float32');
   const args = [newArray(columns), known(dtype), known(isFlat), known(mayBeEmpty)];
-  const made = callDynamically(t, tensorOfColumns as never, undefinedVariable, args);
-  if (!made) throw unknownLength();
-  return made;
+  const result = callDynamically(t, tensorOfColumns as never, undefinedVariable, args);
+  if (!result) throw unknownLength();
+  return result;
 }
 
 /** Throws, so that the run ends without an effect, if the program can't represent the tensor of an empty array. */

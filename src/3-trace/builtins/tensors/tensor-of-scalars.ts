@@ -45,14 +45,14 @@ export function tensorOfScalars(
     called === full,
   );
   const elements = leaves.map((leaf) => element(t, leaf, dtype));
-  const made = t.runApi(() =>
+  const stacked = t.runApi(() =>
     noGrad(() => {
       if (shape) return clone(expand(elements[0]!, arrayOfSizes(t, shape)));
       // A separate tensor: writing to it must not change the scalar.
       return sizes.length === 0 ? clone(elements[0]!) : reshape(stack(elements), sizes);
     }),
   );
-  const result = t.result(made);
+  const result = t.result(stacked);
   return requiresGrad ? traceRequiresGrad(t, result, []) : result;
 }
 

@@ -30,9 +30,9 @@ function isLeaf({ traced }: TensorVariable): boolean {
 }
 
 /**
- * Returns a function that copies objects created after those in `made`; other variables are returned unchanged.
+ * Returns a function that copies objects created after those in `existing`; other variables are returned unchanged.
  */
-export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Variable {
+export function freezer(existing: ReadonlySet<Variable>): (variable: Variable) => Variable {
   const copies = new Map<Variable, Variable>();
   /** The copy is known before its contents are copied: these may refer to the variable. */
   const copyOf = <V extends Variable>(variable: V, changed: Partial<V> = {}): V => {
@@ -42,7 +42,7 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
   };
   const freeze = (given: Variable): Variable => {
     const variable = resolved(given);
-    return made.has(variable) ? variable : (copies.get(variable) ?? frozen(variable));
+    return existing.has(variable) ? variable : (copies.get(variable) ?? frozen(variable));
   };
   const frozen = (variable: Variable): Variable => {
     switch (variable.kind) {

@@ -9,7 +9,7 @@ import type { Variable } from '../../variables/variable.ts';
 import { containedIn } from './contained-variables.ts';
 
 /** Returns the reachable objects that were created in the trace, and may therefore be changed. */
-export function madeObjects(t: Tracer, partsIn = containedIn): ReadonlySet<Variable> {
+export function existingObjects(t: Tracer, partsIn = containedIn): ReadonlySet<Variable> {
   const found = new Set<Variable>();
   const pending: Variable[] = [];
   const reach = (variable: Variable | null | undefined) => {

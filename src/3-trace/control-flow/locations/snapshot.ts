@@ -20,14 +20,14 @@ export interface LocationState {
 export type State = ReadonlyMap<string, LocationState>;
 
 /**
- * Reads every location: the registers of the top frame, the contents of the objects in `made`, and pending
+ * Reads every location: the registers of the top frame, the contents of the objects in `existing`, and pending
  * effects. Objects created later are copied, so that subsequent changes don't show.
  */
 export function stateOf(
   t: Tracer,
   frame: TraceFrame,
-  made: ReadonlySet<Variable>,
-  freeze = freezer(made),
+  existing: ReadonlySet<Variable>,
+  freeze = freezer(existing),
 ): State {
   const state = new Map<string, LocationState>();
   const add = (location: Location, raw: Variable) => {
@@ -36,7 +36,7 @@ export function stateOf(
   frame.registers.forEach((value, reg) => {
     add(registerLocation(frame, reg as Reg), value ?? undefinedVariable);
   });
-  for (const variable of made) addParts(t, variable, add);
+  for (const variable of existing) addParts(t, variable, add);
   addEffects(t.effects, add);
   add(randomLocation, t.random.position);
   if (t.random.seedValue) add(seedLocation, t.random.seedValue);

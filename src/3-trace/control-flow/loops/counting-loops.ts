@@ -43,12 +43,12 @@ function stepOf(
   let step = 0;
   let value = outputs[index]!;
   while (value !== inputs[index]) {
-    const made = makers.get(value);
-    if (made?.op.name !== 'addScalar' && made?.op.name !== 'subScalar') return undefined;
-    const added = made.attrs.value;
+    const maker = makers.get(value);
+    if (maker?.op.name !== 'addScalar' && maker?.op.name !== 'subScalar') return undefined;
+    const added = maker.attrs.value;
     if (typeof added !== 'number') return undefined;
-    step += made.op.name === 'addScalar' ? added : -added;
-    value = made.inputs[0]!;
+    step += maker.op.name === 'addScalar' ? added : -added;
+    value = maker.inputs[0]!;
   }
   return step;
 }

@@ -51,7 +51,7 @@ export type Form = 'headed' | 'flagged';
 
 /** The results of tracing the body so far. */
 interface BodyAnalysis {
-  readonly made: ReadonlySet<Variable>;
+  readonly existing: ReadonlySet<Variable>;
   readonly before: State;
   readonly carried: Map<string, Carried>;
   /** The number of form changes of each location. */
@@ -95,7 +95,7 @@ export class LoopFixpoint {
   readonly #tracked: readonly number[];
 
   constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: BodyAnalysis) {
-    const { made, before, carried, changes, held, recorded, fractional } = found;
+    const { existing, before, carried, changes, held, recorded, fractional } = found;
     this.#t = t;
     this.#frame = frame;
     this.#loop = loop;
@@ -119,12 +119,12 @@ export class LoopFixpoint {
     const enter = (region: RegionBuilder) => {
       for (const flag of flags) region.give(flag);
       this.#enter(region, flags.length);
-      inside = stateOf(t, frame, made);
+      inside = stateOf(t, frame, existing);
     };
     const noteHeld = (end: PathEnd): PathEnd => {
       const pcs = [loop.header, ...loop.exits];
       for (const each of heldMoreThanOnce(t, frame, pcs, end.value)) {
-        if (made.has(each)) held.add(each);
+        if (existing.has(each)) held.add(each);
       }
       return end;
     };
@@ -132,7 +132,7 @@ export class LoopFixpoint {
     this.#head =
       form === 'flagged'
         ? null
-        : traceBranch(t, frame, head, made, () => {
+        : traceBranch(t, frame, head, existing, () => {
             enter(head);
             const end = t.execution.runLoopHead(frame, loop);
             return end.test ? end : noteHeld(end);
@@ -153,7 +153,7 @@ export class LoopFixpoint {
       [this.fits, this.specialized] = [false, true];
       return;
     }
-    this.#path = traceBranch(t, frame, body, made, () => {
+    this.#path = traceBranch(t, frame, body, existing, () => {
       enter(body);
       return noteHeld(t.execution.runLoopBody(frame, loop, from));
     });

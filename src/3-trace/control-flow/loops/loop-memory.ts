@@ -57,11 +57,11 @@ export function knownLoop(t: Tracer, header: Pc): KnownLoop {
 /** Returns the arrays that became lists the last time, which now become lists immediately. */
 export function growing(
   { growable }: KnownLoop,
-  made: ReadonlySet<Variable>,
+  existing: ReadonlySet<Variable>,
 ): ReadonlyMap<NewArrayVariable, ListTreeSpec> {
   const arrays = new Map<NewArrayVariable, ListTreeSpec>();
   if (growable.size === 0) return arrays;
-  for (const [variable, number] of numbered(made)) {
+  for (const [variable, number] of numbered(existing)) {
     const known = growable.get(number);
     if (!known || variable.kind !== 'newArray' || variable.growable) continue;
     if (variable.born?.pc === known.born) arrays.set(variable, known.form);
@@ -71,11 +71,11 @@ export function growing(
 
 export function rememberGrowable(
   { growable }: KnownLoop,
-  made: ReadonlySet<Variable>,
+  existing: ReadonlySet<Variable>,
   arrays: Iterable<NewArrayVariable>,
 ): void {
   const became = new Set<Variable>(arrays);
-  for (const [variable, number] of numbered(made)) {
+  for (const [variable, number] of numbered(existing)) {
     if (variable.kind !== 'newArray' || !variable.growable || !became.has(variable)) continue;
     growable.set(number, { born: variable.born?.pc, form: variable.growable.form });
   }
@@ -92,14 +92,14 @@ export interface Expected {
 export function operandsKnown(
   t: Tracer,
   { operands }: KnownLoop,
-  made: ReadonlySet<Variable>,
+  existing: ReadonlySet<Variable>,
   before: State,
   isLive: (location: Location) => boolean,
 ): Expected {
   const carried = new Map<string, Carried>();
   const fractional = new Set<string>();
   if (operands.size === 0) return { carried, fractional };
-  const keyIn = keysOf(made);
+  const keyIn = keysOf(existing);
   const held = new Map([...before.values()].map((each) => [keyIn(each.location.key), each]));
   for (const [key, { name, kind, class: own, last, isFractional }] of operands) {
     const { location, value } = held.get(key) ?? {};
@@ -116,10 +116,10 @@ export function operandsKnown(
 export function rememberOperands(
   t: Tracer,
   known: KnownLoop,
-  made: ReadonlySet<Variable>,
+  existing: ReadonlySet<Variable>,
   { carried, fractional }: Expected,
 ): void {
-  const keyIn = keysOf(made);
+  const keyIn = keysOf(existing);
   const operands = new Map<string, KnownOperand>();
   for (const { location, merged } of carried.values()) {
     if (!isLeaf(merged)) continue;
@@ -153,9 +153,9 @@ function isPlain(value: LeafVariable | null): value is Extract<LeafVariable, Var
 }
 
 /** Numbers the objects created in the trace in the order in which they are reached. */
-function* numbered(made: ReadonlySet<Variable>): Generator<readonly [Variable, number]> {
+function* numbered(existing: ReadonlySet<Variable>): Generator<readonly [Variable, number]> {
   let number = 0;
-  for (const variable of made) if (containers.has(variable.kind)) yield [variable, number++];
+  for (const variable of existing) if (containers.has(variable.kind)) yield [variable, number++];
 }
 
 const containers: ReadonlySet<Variable['kind']> = new Set([
@@ -169,7 +169,9 @@ const containers: ReadonlySet<Variable['kind']> = new Set([
 ]);
 
 /** Returns a function that replaces object ids in location keys by these numbers. */
-function keysOf(made: ReadonlySet<Variable>): (key: string) => string {
-  const numbers = new Map([...numbered(made)].map(([variable, i]) => [String(idOf(variable)), i]));
+function keysOf(existing: ReadonlySet<Variable>): (key: string) => string {
+  const numbers = new Map(
+    [...numbered(existing)].map(([variable, i]) => [String(idOf(variable)), i]),
+  );
   return (key) => key.replace(/^\d+(?= )/, (id) => `object ${numbers.get(id) ?? id}`);
 }

@@ -5,7 +5,7 @@ import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
 import { growableIn, withGrowable } from '../lists/growable-array.ts';
-import { heldMoreThanOnce, madeObjects } from '../locations/reachable.ts';
+import { existingObjects, heldMoreThanOnce } from '../locations/reachable.ts';
 import { stateOf } from '../locations/snapshot.ts';
 import type { PathEnd } from '../plans/path.ts';
 import { isRead } from '../trace-branch.ts';
@@ -103,11 +103,11 @@ function convertAs(
   known: KnownLoop,
 ): PathEnd | null {
   const attempt = (growable: Iterable<NewArrayVariable>) => {
-    const made = madeObjects(t);
-    rememberGrowable(known, made, growable);
-    return attemptAs(t, frame, loop, form, known, made);
+    const existing = existingObjects(t);
+    rememberGrowable(known, existing, growable);
+    return attemptAs(t, frame, loop, form, known, existing);
   };
-  return withGrowable(t, attempt, growing(known, madeObjects(t)));
+  return withGrowable(t, attempt, growing(known, existingObjects(t)));
 }
 
 function attemptAs(
@@ -116,23 +116,23 @@ function attemptAs(
   loop: Loop,
   form: Form,
   known: KnownLoop,
-  made: ReadonlySet<Variable>,
+  existing: ReadonlySet<Variable>,
 ): PathEnd | null {
-  const before = stateOf(t, frame, made);
+  const before = stateOf(t, frame, existing);
   const header = { targets: [loop.header], value: null };
   const isLive = (location: Location) => isRead(t, frame, header, location);
-  const expected = operandsKnown(t, known, made, before, isLive);
+  const expected = operandsKnown(t, known, existing, before, isLive);
   const settle = ({ carried, fractional }: Expected): PathEnd | null => {
     // An object that only one location refers to may be a different object after an iteration, which is not
     // observable.
     const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
     const recorded = new Set<string>();
-    const found = { made, before, carried, changes: new Map(), held, recorded, fractional };
+    const found = { existing, before, carried, changes: new Map(), held, recorded, fractional };
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const iteration = new LoopFixpoint(t, frame, loop, form, found);
       if (!iteration.fits) return null;
       if (!iteration.specialized) continue;
-      rememberOperands(t, known, made, { carried, fractional });
+      rememberOperands(t, known, existing, { carried, fractional });
       return iteration.append();
     }
     throw new GraphBreak('unbounded-loop', 'a loop carries more with every iteration');

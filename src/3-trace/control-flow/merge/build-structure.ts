@@ -31,7 +31,7 @@ export class Mismatch extends Error {
 export type Values = readonly (Variable | null)[];
 
 /** Builds a merged value. `made`: values built so far, by their builders. */
-export type Build = (joined: readonly Variable[], made: Map<Build, Variable>) => Variable;
+export type Build = (joined: readonly Variable[], built: Map<Build, Variable>) => Variable;
 
 /** The structures that the paths have created, all of one kind. */
 interface Merging<V> {
@@ -90,13 +90,13 @@ function buildList(first: GrowableList, { build, listed, part }: Merging<NewArra
   const { form } = first;
   const lists = first.lists.map((_, i) => part((path) => path.growable?.lists[i]));
   const length = part((path) => path.growable?.length);
-  return (joined, made) => {
+  return (joined, built) => {
     const array = growableArray({
       form,
-      lists: lists.map((list) => list(joined, made) as ListVariable),
-      length: length(joined, made) as DeviceScalar,
+      lists: lists.map((list) => list(joined, built) as ListVariable),
+      length: length(joined, built) as DeviceScalar,
     });
-    made.set(build, array);
+    built.set(build, array);
     return Object.assign(array, { listed });
   };
 }
@@ -107,11 +107,11 @@ function buildArray(
 ): Build {
   const parts = first.elements.map((_, i) => part((path) => path.elements[i]));
   const own = first.own && part((path) => path.own);
-  return (joined, made) => {
+  return (joined, built) => {
     const array = { ...first, elements: [] as Variable[], listed };
-    made.set(build, array);
-    for (const each of parts) array.elements.push(each(joined, made));
-    return Object.assign(array, { own: own?.(joined, made) as OwnPart | undefined });
+    built.set(build, array);
+    for (const each of parts) array.elements.push(each(joined, built));
+    return Object.assign(array, { own: own?.(joined, built) as OwnPart | undefined });
   };
 }
 
@@ -123,11 +123,11 @@ function buildObject(
     (key) => [key, part((path) => path.entries.get(key))] as const,
   );
   const order = first.order && part((path) => path.order);
-  return (joined, made) => {
+  return (joined, built) => {
     const object = { ...first, entries: new Map<string, Variable>(), listed };
-    made.set(build, object);
-    for (const [key, each] of parts) object.entries.set(key, each(joined, made));
-    return Object.assign(object, { order: order?.(joined, made) });
+    built.set(build, object);
+    for (const [key, each] of parts) object.entries.set(key, each(joined, built));
+    return Object.assign(object, { order: order?.(joined, built) });
   };
 }
 
@@ -145,35 +145,35 @@ function buildCollection(
   });
   const order = first.order && part((path) => path.order);
   const own = first.own && part((path) => path.own);
-  return (joined, made) => {
+  return (joined, built) => {
     const collection: typeof first = { ...first, entries: new Map(), putIn: [] };
-    made.set(build, collection);
+    built.set(build, collection);
     for (const { id, key, own, value } of parts) {
-      const merged = own ? own(joined, made) : key;
-      collection.entries.set(own ? merged : id, { key: merged, value: value(joined, made) });
+      const merged = own ? own(joined, built) : key;
+      collection.entries.set(own ? merged : id, { key: merged, value: value(joined, built) });
     }
     return Object.assign(collection, {
-      order: order?.(joined, made),
-      own: own?.(joined, made) as OwnPart | undefined,
+      order: order?.(joined, built),
+      own: own?.(joined, built) as OwnPart | undefined,
     });
   };
 }
 
 function buildText(first: TextVariable, { part }: Merging<TextVariable>): Build {
   const numbers = valuesIn(first.parts).map((_, i) => part((path) => valuesIn(path.parts)[i]));
-  return (joined, made) =>
+  return (joined, built) =>
     textOf(
       first,
-      numbers.map((each) => each(joined, made)),
+      numbers.map((each) => each(joined, built)),
     );
 }
 
 function buildCell(first: CellVariable, { build, part }: Merging<CellVariable>): Build {
   const content = part((path) => path.content);
-  return (joined, made) => {
+  return (joined, built) => {
     const cell = { ...first, content: uninitializedVariable as Variable };
-    made.set(build, cell);
-    cell.content = content(joined, made);
+    built.set(build, cell);
+    cell.content = content(joined, built);
     return cell;
   };
 }
@@ -181,13 +181,13 @@ function buildCell(first: CellVariable, { build, part }: Merging<CellVariable>):
 function buildClosure(first: ClosureVariable, { build, part }: Merging<ClosureVariable>): Build {
   const thisVariable = part((path) => path.thisVariable);
   const cells = first.cells.map((_, i) => part((path) => path.cells[i]));
-  return (joined, made) => {
+  return (joined, built) => {
     const closure = {
       ...first,
-      thisVariable: thisVariable(joined, made),
-      cells: cells.map((cell) => cell(joined, made)) as typeof first.cells,
+      thisVariable: thisVariable(joined, built),
+      cells: cells.map((cell) => cell(joined, built)) as typeof first.cells,
     };
-    made.set(build, closure);
+    built.set(build, closure);
     return closure;
   };
 }
@@ -201,16 +201,16 @@ function buildBound(
   const receiver = part((path) => path.receiver);
   const args = first.args.map((_, i) => part((path) => path.args[i]));
   const name = first.name && part((path) => path.name ?? undefined);
-  return (joined, made) => {
+  return (joined, built) => {
     const bound = {
       ...first,
       madeIn: t.builder,
-      target: target(joined, made),
-      receiver: receiver(joined, made),
-      args: args.map((arg) => arg(joined, made)),
-      name: name?.(joined, made) ?? null,
+      target: target(joined, built),
+      receiver: receiver(joined, built),
+      args: args.map((arg) => arg(joined, built)),
+      name: name?.(joined, built) ?? null,
     };
-    made.set(build, bound);
+    built.set(build, bound);
     return bound;
   };
 }
@@ -221,8 +221,8 @@ function buildIterator(
   { build, part }: Merging<IteratorVariable>,
 ): Build {
   const over = part((path) => path.over);
-  return (joined, made) => {
-    const merged = over(joined, made) as IteratedVariable;
+  return (joined, built) => {
+    const merged = over(joined, built) as IteratedVariable;
     const iterator: IteratorVariable = {
       ...first,
       madeIn: t.builder,
@@ -231,7 +231,7 @@ function buildIterator(
       // Nothing has been inserted into a collection that is built here.
       heard: merged === first.over ? first.heard : 0,
     };
-    made.set(build, iterator);
+    built.set(build, iterator);
     return iterator;
   };
 }

@@ -85,15 +85,15 @@ export function addLists(t: Tracer, paths: Values, form: ListTreeSpec, leaves: L
   });
   const length = leaves.push({ kind: 'number', values: lengths }) - 1;
   const listed = arrays.some((array) => array !== null && isListed(array));
-  const build: Build = (joined, made) => {
-    const existing = made.get(build);
+  const build: Build = (joined, built) => {
+    const existing = built.get(build);
     if (existing) return existing;
     const array = growableArray({
       form,
       lists: lists.map((index) => joined[index] as ListVariable),
       length: joined[length] as DeviceScalar,
     });
-    made.set(build, array);
+    built.set(build, array);
     return Object.assign(array, { listed });
   };
   return build;

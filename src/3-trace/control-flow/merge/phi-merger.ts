@@ -130,10 +130,10 @@ export class PhiMerger {
       ),
       paths.map(({ items }) => items.map(({ length }) => lengths.indexOf(length))),
     );
-    return (joined, made): UnionVariable => ({
+    return (joined, built): UnionVariable => ({
       kind: 'union',
       selector: selector(joined),
-      options: parts.map((part) => part(joined, made)),
+      options: parts.map((part) => part(joined, built)),
       from,
     });
   }
@@ -188,7 +188,7 @@ export class PhiMerger {
 
   /** Adds text, which has no identity: the same text may differ on another path. */
   #addText(paths: Values, first: Variable): Build {
-    const build: Build = (joined, made) => make(joined, made);
+    const build: Build = (joined, built) => make(joined, built);
     const make = buildStructure(this.#t, paths, first, build, this.#partMerger);
     return build;
   }
@@ -302,10 +302,10 @@ export class PhiMerger {
     const options = classes.map((_, number) => this.#addOption(paths, numbers, number));
     if (classes.length === 1) return options[0]!;
     const selector = this.#selectors.of(paths, numbers);
-    const build: Build = (joined, made): UnionVariable => ({
+    const build: Build = (joined, built): UnionVariable => ({
       kind: 'union',
       selector: selector(joined),
-      options: options.map((option) => option(joined, made)),
+      options: options.map((option) => option(joined, built)),
       from,
     });
     return build;
@@ -345,7 +345,7 @@ export class PhiMerger {
     }
     let make: Build | null = null;
     // An object that is reached twice is built once; it may contain itself.
-    const build: Build = (joined, made) => made.get(build) ?? make!(joined, made);
+    const build: Build = (joined, built) => built.get(build) ?? make!(joined, built);
     this.#builds.set(key, build);
     for (const path of paths) if (path) this.#partners.set(path, key);
     make = buildStructure(this.#t, paths, first, build, this.#partMerger);

@@ -39,12 +39,12 @@ export class UnionTags {
       return { kind: 'renumbered', which: which.tensor, to };
     });
     const index = this.#leaves.push({ kind: 'number', values }) - 1;
-    let made: { readonly which: Variable; readonly selector: UnionTag } | null = null;
+    let tag: { readonly which: Variable; readonly selector: UnionTag } | null = null;
     // Locations that share a tag are specialized together.
     const build = (joined: readonly Variable[]): UnionTag => {
       const which = joined[index] as DeviceScalar;
-      if (made?.which !== which) made = { which, selector: { which, chosen: null } };
-      return made.selector;
+      if (tag?.which !== which) tag = { which, selector: { which, chosen: null } };
+      return tag.selector;
     };
     this.#known.set(key, build);
     return build;

@@ -152,15 +152,15 @@ export function enterClosure(t: Tracer, callee: ClosureVariable, call: Call): Va
 export function enterMadeClosure(
   t: Tracer,
   callee: FunctionVariable,
-  made: Closure,
+  native: Closure,
   call: Call,
 ): Variable | undefined {
   const base = callee.source!;
-  const { code, scope, homeObject } = made;
+  const { code, scope, homeObject } = native;
   t.guard(`closure ${sourceKey(base)}`, { kind: 'closure', source: base, code, scope, homeObject });
-  const thisVariable = thisThrough(t, callee, made, call);
+  const thisVariable = thisThrough(t, callee, native, call);
   const closure = { code, scope, homeObject };
-  const cells = made.cells.map((cell, index) =>
+  const cells = native.cells.map((cell, index) =>
     t.read({ kind: 'closureCell', base, index }, cell),
   ) as CellReference[];
   return enterCall(t, call, { closure, cells, thisVariable, args: call.args });

@@ -47,8 +47,8 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
     const what = callee.kind === 'class' ? 'a class, called without new' : 'not a function';
     throw new GraphBreak('throw', `${nameAt(t.top)} is ${what}`);
   }
-  const made = callee.source && closureOf(callee.value);
-  if (made) return enterMadeClosure(t, callee, made, call);
+  const closure = callee.source && closureOf(callee.value);
+  if (closure) return enterMadeClosure(t, callee, closure, call);
   const passed = passedFunction(t, callee);
   if (passed) return enterPassed(t, callee, passed, call);
   const bound = passedBound(t, callee);

@@ -16,6 +16,6 @@ export function iteratorHelper(
   if (t.control.plans.has('break', closure.code, pc)) {
     throw new GraphBreak('native-call', `the iterator of ${name} leaves the graph`);
   }
-  const made = t.execution.toReturn(enter) as GeneratorVariable;
-  return { ...made, helper: { code: closure.code, pc } };
+  const generator = t.execution.toReturn(enter) as GeneratorVariable;
+  return { ...generator, helper: { code: closure.code, pc } };
 }

@@ -121,11 +121,11 @@ export const objectHandlers: Handlers<
   },
   defineAccessor: (t, frame, { object, key, accessor, src }) => {
     const [target, name] = [get(frame, object), propertyKey(t, get(frame, key))];
-    const made = nameClosure(t, get(frame, src), name, accessor);
+    const named = nameClosure(t, get(frame, src), name, accessor);
     if (target.kind !== 'newObject') {
       throw new GraphBreak('unsupported-value', 'a getter or setter is defined');
     }
-    defineAccessor(t, target, name, { [accessor]: made });
+    defineAccessor(t, target, name, { [accessor]: named });
   },
   setPrototype: (t, frame, { object, src }) => {
     assignPrototype(t, get(frame, object), get(frame, src));

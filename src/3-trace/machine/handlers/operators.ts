@@ -109,7 +109,7 @@ export const operatorHandlers: Handlers<
     const [only] = operands;
     // The enclosing template converts the number to text together with its other parts.
     if (inner && only?.kind === 'symbolic') return set(frame, dst, only);
-    const made = withPrimitives(t, operands, 'string', (given) => {
+    const joined = withPrimitives(t, operands, 'string', (given) => {
       const pieces = strings.flatMap((text, i) => [known(text), ...given.slice(i, i + 1)]);
       const text = textOfAll(t, pieces);
       if (text) return text;
@@ -117,7 +117,7 @@ export const operatorHandlers: Handlers<
       const parts = given.map((value) => String(hostNumber(t, value)));
       return known(strings.map((text, i) => text + (parts[i] ?? '')).join(''));
     });
-    set(frame, dst, made);
+    set(frame, dst, joined);
   },
 };
 

@@ -149,7 +149,7 @@ export const valueHandlers: Handlers<
     if (object && t.control.plans.native.has(inner)) {
       throw new GraphBreak('unsupported-value', 'a function that uses super is made');
     }
-    const made: ClosureVariable = {
+    const closure: ClosureVariable = {
       kind: 'closure',
       code: inner,
       outer: frame.closure,
@@ -158,8 +158,8 @@ export const valueHandlers: Handlers<
       ...(object && { home: object }),
       ...(frame.newTarget && seesNewTarget(inner) && { newTarget: frame.newTarget }),
     };
-    if (nameFrom !== undefined) nameClosure(t, made, propertyKey(t, get(frame, nameFrom)));
-    set(frame, dst, made);
+    if (nameFrom !== undefined) nameClosure(t, closure, propertyKey(t, get(frame, nameFrom)));
+    set(frame, dst, closure);
   },
 };
 

@@ -138,11 +138,11 @@ export function madeVariable(t: Tracer, value: unknown): Variable {
   if (Object.getPrototypeOf(value) !== Object.prototype) {
     throw new GraphBreak('native-call', 'a result of another type');
   }
-  const made = newObject(t);
+  const object = newObject(t);
   for (const [key, item] of Object.entries(value as object)) {
-    setOwnProperty(t, made, key, madeVariable(t, item));
+    setOwnProperty(t, object, key, madeVariable(t, item));
   }
-  return made;
+  return object;
 }
 
 /** Like `orRaise`, but leaves errors with own properties to the native function. */

@@ -28,7 +28,7 @@ export function constructPlainly(
   if (prototype.kind !== 'object') return undefined;
   guardIdentity(t, type);
   guardIdentity(t, prototype);
-  const made = newObject(t, prototype);
-  const result = specialized(t.execution.callInside(type, made, args));
-  return isObjectVariable(result) ? result : made;
+  const object = newObject(t, prototype);
+  const result = specialized(t.execution.callInside(type, object, args));
+  return isObjectVariable(result) ? result : object;
 }

@@ -52,8 +52,8 @@ export function newRegExp(t: Tracer, args: readonly Variable[]): Variable | unde
   const text = copy ? known(copy.source) : (pattern ?? known(''));
   return withPrimitives(t, [text, flags ?? known(copy?.flags ?? '')], 'string', (given) => {
     const [source, letters] = given.map((each) => textOfPrimitive(t, each));
-    const made = orRaise(t, () => new RegExp(source!, letters));
-    return { kind: 'regexp', pattern: made.source, flags: made.flags, lastIndex: 0 };
+    const regExp = orRaise(t, () => new RegExp(source!, letters));
+    return { kind: 'regexp', pattern: regExp.source, flags: regExp.flags, lastIndex: 0 };
   });
 }
 

@@ -104,30 +104,32 @@ export class ExpressionWriter {
   makes(makes: SavedEntry['makes'], given: RecipeTexts): string {
     const empty = makes.map((make, i) => {
       if (make.kind === 'list') throw notInModule('a list', 'a length that depends on data');
-      const made = { array: '[]', object: '{}', collection: '' }[make.kind];
-      return `const made${i}=${make.kind === 'collection' ? `new ${make.type}` : made};`;
+      const literal = { array: '[]', object: '{}', collection: '' }[make.kind];
+      return `const made${i}=${make.kind === 'collection' ? `new ${make.type}` : literal};`;
     });
     const fills = makes.map((make, i) => this.#fill(make, `made${i}`, given));
     return [...empty, ...fills].join('');
   }
 
-  #fill(make: SavedEntry['makes'][number], made: string, given: RecipeTexts): string {
+  #fill(make: SavedEntry['makes'][number], target: string, given: RecipeTexts): string {
     const read = (recipe: SavedRecipe) => this.recipe(recipe, given);
     switch (make.kind) {
       case 'array': {
-        const items = make.elements.map((each, k) => (each ? `${made}[${k}]=${read(each)};` : ''));
-        return `${items.join('')}${made}.length=${make.elements.length};`;
+        const items = make.elements.map((each, k) =>
+          each ? `${target}[${k}]=${read(each)};` : '',
+        );
+        return `${items.join('')}${target}.length=${make.elements.length};`;
       }
       case 'object':
         return make.entries
-          .map(([key, value]) => `define(${made},${JSON.stringify(key)},${read(value)});`)
+          .map(([key, value]) => `define(${target},${JSON.stringify(key)},${read(value)});`)
           .join('');
       case 'collection': {
         const add = make.type === 'Map' ? 'set' : 'add';
         return make.entries
           .map((entry) => {
             const parts = make.type === 'Map' ? entry : entry.slice(0, 1);
-            return `${made}.${add}(${parts.map(read).join()});`;
+            return `${target}.${add}(${parts.map(read).join()});`;
           })
           .join('');
       }

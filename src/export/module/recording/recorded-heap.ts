@@ -121,7 +121,7 @@ export function recordingInto<T>(
 ): T {
   const { of } = instantiation;
   const { areUsed } = wideVectors;
-  const made = kernelCaches.map((cache) => cache.made);
+  const kernels = kernelCaches.map((cache) => cache.made);
   const { alloc } = innerGround;
   const before = Object.fromEntries(viewNames.map((name) => [name, heap[name]]));
   const { call } = hostCalls;
@@ -152,7 +152,7 @@ export function recordingInto<T>(
     relaxedMadd.exists = exists;
     wideVectors.areUsed = areUsed;
     kernelCaches.forEach((cache, i) => {
-      cache.made = made[i];
+      cache.made = kernels[i];
     });
     Object.assign(heap, before);
     Reflect.deleteProperty(pool, 'threads');

@@ -164,11 +164,11 @@ export function compileWhenRead<Name extends string>(
 ): { readonly [N in Name]: Kernel } {
   const kernels = {};
   for (const group of groups) {
-    let made: { readonly [name: string]: Kernel } | undefined;
+    let compiled: { readonly [name: string]: Kernel } | undefined;
     for (const name of Object.keys(group)) {
       const get = () => {
-        made ??= compile(group as Definitions<string>);
-        return made[name];
+        compiled ??= compile(group as Definitions<string>);
+        return compiled[name];
       };
       Object.defineProperty(kernels, name, { get, enumerable: true });
     }
