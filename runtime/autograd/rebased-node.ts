@@ -45,9 +45,9 @@ export class RebasedNode extends GradNode {
     invariant(regions, 'ops that read and write regions are loaded');
     const { part, replaced } = regions;
     return tidy(() => {
-      const own = part(gradOutput, this.#region);
+      const partGradient = part(gradOutput, this.#region);
       const toView = requested[0]! && this.#write.targets[0] !== null;
-      const [before, ...others] = this.#write.apply([own], retainGraph, [
+      const [before, ...others] = this.#write.apply([partGradient], retainGraph, [
         toView,
         ...requested.slice(1),
       ]);

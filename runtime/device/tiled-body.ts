@@ -102,13 +102,13 @@ export function tilePasses(body: TiledBody): readonly TilePass[] {
   const hasColumns = productsOver('rows').length > 0;
   const pass = (over: TilePass['over']): TilePass => {
     const results = productsOver(over);
-    const own = results.map((i) => body.products[i]!);
-    const all = over === 'columns' ? body.products : own;
+    const resultProducts = results.map((i) => body.products[i]!);
+    const all = over === 'columns' ? body.products : resultProducts;
     const read = operandsBefore(
       body,
       all.map(({ node }) => node),
     );
-    const operands = [...new Set([...read, ...own.map(({ factor }) => factor)])];
+    const operands = [...new Set([...read, ...resultProducts.map(({ factor }) => factor)])];
     return { over, results, operands, hasRowNumbers: hasColumns };
   };
   return hasColumns ? [pass('columns'), pass('rows')] : [pass('columns')];

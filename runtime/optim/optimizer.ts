@@ -189,10 +189,10 @@ export abstract class Optimizer<
       return;
     }
     const late = this.complete ? 0 : this.missed[index]!;
-    const own = late === 0 ? factors : this.factors(group, this.stepsTaken - late, index);
+    const stepFactors = late === 0 ? factors : this.factors(group, this.stepsTaken - late, index);
     tidy(() => {
       const grad = group.maximize ? neg(gradient) : gradient;
-      this.update({ target, grad, group, index }, own);
+      this.update({ target, grad, group, index }, stepFactors);
     });
   }
 

@@ -40,9 +40,11 @@ export class OpenResults {
   expectOpen(variant: BackwardVariant, outputs: Iterable<number> = variant.outputs): void {
     if (this.isOpenByReplay) return;
     const done = this.#differentiated;
-    const own = variant.freeing.differentiated;
-    if (done.size === 0 || isApart(own, done)) return;
-    const isRepeatable = [...own].every((id) => this.#repeatable.has(id) || !done.has(id));
+    const differentiated = variant.freeing.differentiated;
+    if (done.size === 0 || isApart(differentiated, done)) return;
+    const isRepeatable = [...differentiated].every(
+      (id) => this.#repeatable.has(id) || !done.has(id),
+    );
     const error = this.#refused(
       { outputs: [...outputs], requested: variant.requested },
       isRepeatable,

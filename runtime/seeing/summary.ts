@@ -201,14 +201,14 @@ function rowsOf(
       .reduce((longest, name) => (name.length > longest.length ? name : longest), '');
   return named.map(([name, module]) => {
     const { flops, calls, outputBytes, outputs } = counts.get(module)!;
-    const own = (list: readonly (readonly [string, Parameter | Tensor])[]) =>
+    const ownTensors = (list: readonly (readonly [string, Parameter | Tensor])[]) =>
       list.filter(([path]) => ownerOf(path) === name).map(([, tensor]) => tensor);
-    const state = [...own(parameters), ...own(buffers)];
+    const state = [...ownTensors(parameters), ...ownTensors(buffers)];
     return {
       name,
       type: module.constructor.name,
       outputs,
-      parameters: own(parameters).reduce((sum, tensor) => sum + tensor.numel(), 0),
+      parameters: ownTensors(parameters).reduce((sum, tensor) => sum + tensor.numel(), 0),
       stateBytes: state.reduce((sum, tensor) => sum + tensor.nbytes, 0),
       outputBytes,
       flops,

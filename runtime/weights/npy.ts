@@ -74,9 +74,9 @@ function tensorOf(source: ByteSource, header: NpyHeader): StoredTensor {
   if (!columnMajor) return stored;
   let stride = 1;
   const strides = shape.map((size) => {
-    const own = stride;
+    const expected = stride;
     stride *= size;
-    return own;
+    return expected;
   });
   return { ...stored, layout: { strides, offset: 0 } };
 }

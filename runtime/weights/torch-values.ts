@@ -124,14 +124,18 @@ function tensorOf([storage, offset, sizes, strides]: readonly unknown[]): TorchT
   if (!isStorage || !isSize(offset) || !shape || !steps || steps.length !== shape.length) {
     return bad('a tensor', 'parts of another kind', 'a storage, an offset, sizes and strides');
   }
-  const own = storage as TorchStorage;
-  const count = countElements(format, `storage ${shown(own.key)}`, shape);
+  const torchStorage = storage as TorchStorage;
+  const count = countElements(format, `storage ${shown(torchStorage.key)}`, shape);
   const last = shape.reduce((sum, size, d) => sum + Math.max(size - 1, 0) * steps[d]!, offset);
-  if (count > 0 && !(last < own.elements && count <= own.elements)) {
+  if (count > 0 && !(last < torchStorage.elements && count <= torchStorage.elements)) {
     const given = `[${shape}] with strides [${steps}] from ${offset}`;
-    return bad(`storage ${shown(own.key)}`, given, `a tensor in its ${own.elements} elements`);
+    return bad(
+      `storage ${shown(torchStorage.key)}`,
+      given,
+      `a tensor in its ${torchStorage.elements} elements`,
+    );
   }
-  return new TorchTensor(own, shape, steps, offset);
+  return new TorchTensor(torchStorage, shape, steps, offset);
 }
 
 function sizesOf(value: unknown): number[] | null {

@@ -108,10 +108,11 @@ function leavesHistory(operands: readonly Tensor[], programs: readonly Program[]
   const records = ({ recordsGrad, regions = [] }: ProgramOp): boolean =>
     recordsGrad || regions.some(({ program }) => program.ops.some(records));
   return programs.some(({ inputs, outputs, ops }) => {
-    const own = operands.slice(operands.length - inputs.length);
-    if (!own.some(({ requiresGrad }) => requiresGrad)) return false;
+    const regionOperands = operands.slice(operands.length - inputs.length);
+    if (!regionOperands.some(({ requiresGrad }) => requiresGrad)) return false;
     return (
-      ops.some(records) || inputs.some((id, i) => own[i]!.requiresGrad && outputs.includes(id))
+      ops.some(records) ||
+      inputs.some((id, i) => regionOperands[i]!.requiresGrad && outputs.includes(id))
     );
   });
 }

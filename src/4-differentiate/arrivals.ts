@@ -40,8 +40,8 @@ export function allArrivals(
       const known = later.get(target) ?? 0n;
       if ((here & ~known) === 0n) continue;
       later.set(target, known | here);
-      const own = outputs.flatMap((_, i) => ((here >> BigInt(i)) & 1n ? [i] : []));
-      found.push({ target, outputs: own });
+      const outputsHere = outputs.flatMap((_, i) => ((here >> BigInt(i)) & 1n ? [i] : []));
+      found.push({ target, outputs: outputsHere });
     }
   }
   return found.reverse();

@@ -111,8 +111,8 @@ export class Compilation {
   /** Returns a compilation of a candidate with other memory options, which has to beat `other` as well. */
   with(memory: Partial<MemoryOptions>, other?: Incumbent): Compilation {
     const incumbent = harderIncumbent(this.options.incumbent, other);
-    const own = { ...this.options, ...(incumbent && { incumbent }) };
-    const options = { ...own, memory: { ...this.memory, ...memory } };
+    const withIncumbent = { ...this.options, ...(incumbent && { incumbent }) };
+    const options = { ...withIncumbent, memory: { ...this.memory, ...memory } };
     return new Compilation(options, this.choices, this.#shared);
   }
 

@@ -273,17 +273,17 @@ interface Cut {
 /** Cuts after every complete gradient of a marked output. */
 function cutAtOutputs(ops: readonly ProgramOp[]): Cut[] {
   const cuts: Cut[] = [];
-  let own: ProgramOp[] = [];
+  let pathOps: ProgramOp[] = [];
   for (const op of ops) {
     if (op.op !== outputGradientOp) {
-      own.push(op);
+      pathOps.push(op);
       continue;
     }
     const numbers = op.attrs.outputs as readonly number[];
-    cuts.push({ own, passes: { from: op.inputs[0]!, to: op.outputs[0]!, numbers } });
-    own = [];
+    cuts.push({ own: pathOps, passes: { from: op.inputs[0]!, to: op.outputs[0]!, numbers } });
+    pathOps = [];
   }
-  return [...cuts, { own, passes: null }];
+  return [...cuts, { own: pathOps, passes: null }];
 }
 
 /** `recorded`: values with a history; null if no history is needed. */

@@ -176,8 +176,8 @@ interface Shares {
 const whole: Shares = { level: 0, runs: 0 };
 
 function rateOf({ level, runs }: Shares, run: number): number | null {
-  const own = run < runs ? level : level - 1;
-  return own <= 0 ? null : rates[own - 1]!;
+  const share = run < runs ? level : level - 1;
+  return share <= 0 ? null : rates[share - 1]!;
 }
 
 /**

@@ -45,14 +45,14 @@ export const expectPluginOptions = (options: PluginOptions): void =>
 const moduleFile = /\.[cm]?[jt]sx?$/;
 
 // Published files already have the probes they need; the compiler itself never needs any.
-const own = ['../../src', '../../runtime', '../../chunks', '../../dist'].map((folder) =>
+const folders = ['../../src', '../../runtime', '../../chunks', '../../dist'].map((folder) =>
   slashes(fileURLToPath(new URL(`${folder}/`, import.meta.url))),
 );
 
 /** Whether the module is the user's, decided by its path without a bundler's `?query`. */
 export function isIncluded(id: string, options: PluginOptions): boolean {
   const path = slashes(pathOf(id));
-  if (id.startsWith('\0') || own.some((folder) => path.startsWith(folder))) return false;
+  if (id.startsWith('\0') || folders.some((folder) => path.startsWith(folder))) return false;
   const { include = moduleFile, exclude = '/node_modules/' } = options;
   return matches(path, include) && !matches(path, exclude);
 }

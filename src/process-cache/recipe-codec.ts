@@ -75,7 +75,7 @@ const objectParts = record<Omit<ObjectMake, 'kind'>>({
   traits: nullable(never('it makes an object with attributes') as Codec<MadeTraits>),
 });
 
-const own: Codec<ObjectMake | null> = nullable({
+const objectCodec: Codec<ObjectMake | null> = nullable({
   write: (value, live) => objectParts.write(value, live),
   read: (field, live) => ({ kind: 'object', ...objectParts.read(field, live) }),
 });
@@ -91,11 +91,11 @@ const element = variants<ElementRecipe>(() => ({
 const unsupported = (what: string) => never(`it makes ${what}`);
 
 export const make: Codec<Make> = variants<Make>(() => ({
-  array: record({ elements: list(item), isFrozen: boolean, named, own }),
+  array: record({ elements: list(item), isFrozen: boolean, named, own: objectCodec }),
   extendedArray: record({ array: recipe, elements: list(item), isFrozen: boolean }),
   arguments: unsupported('an arguments object'),
   object: objectParts,
-  collection: record({ type: oneOf('Map', 'Set'), entries: list(entry), order, own }),
+  collection: record({ type: oneOf('Map', 'Set'), entries: list(entry), order, own: objectCodec }),
   weakCollection: unsupported('a weak collection'),
   weakRef: unsupported('a weak reference'),
   promise: unsupported('a promise'),

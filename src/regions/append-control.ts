@@ -196,10 +196,10 @@ function differentiated(
   if (earlier) return earlier;
   const form = op === condOp ? differentiateCond : differentiateWhile;
   const plain = regions.map(({ program }): Region => ({ program, joint: null }));
-  const own = form(inputs, plain, (program, needs, differentiable) =>
+  const formed = form(inputs, plain, (program, needs, differentiable) =>
     differentiate(program, needs, differentiable, { continuesSums: true, sameInputs }),
   );
-  const made = { ...own, needs };
+  const made = { ...formed, needs };
   variants.set(key, made);
   known.set(last, variants);
   known.set(made.regions.at(-1)!, variants);

@@ -32,9 +32,9 @@ export function sameOperands(
   const count = regions.at(-1)!.program.outputs.length;
   // The op is not appended yet: no value has these ids.
   const outputs = Array.from({ length: count + 1 }, (_, i) => (-1 - i) as ValueId);
-  const own = { op, inputs: ids, outputs, attrs: {}, regions };
+  const whole = { op, inputs: ids, outputs, attrs: {}, regions };
   const groups = new ValueGroups(
-    [...builder.opsFrom(0), own],
+    [...builder.opsFrom(0), whole],
     'tensor',
     inputsOf.get(builder) ?? [],
   );

@@ -65,9 +65,9 @@ class GraphWriter {
   #op(op: ProgramOp, program: Program, scope: string, names: Names): void {
     const { at, backward, inputs, outputs, regions } = op;
     // The ops of a whole training step include its backward.
-    const own = backward ? scope.replace(/forward\/$/, 'backward/') : scope;
+    const scopeName = backward ? scope.replace(/forward\/$/, 'backward/') : scope;
     const line = at ? `${at.file.slice(at.file.lastIndexOf('/') + 1)} ${at.line}/` : '';
-    const name = this.#nameOf(`${own}${line}${op.op.name}`);
+    const name = this.#nameOf(`${scopeName}${line}${op.op.name}`);
     const input = inputs.flatMap((id) => names.get(id) ?? []);
     const results = op.op.inPlace ? inputs.slice(0, 1) : outputs;
     const metas = results.map((id) => program.values[id]!);

@@ -101,8 +101,9 @@ export class CpuDevice implements Device {
     const { kernel } = op;
     if (kernel.kind !== 'named') return 0;
     const isWidened = widens(kernel.name, inputs, outputs);
-    const own = kernel.scratchOnCpu?.(isWidened ? inputs.map(asFloat32) : inputs, attrs) ?? 0;
-    return isWidened ? own + wideningBytes(op, inputs, outputs) : own;
+    const scratchBytes =
+      kernel.scratchOnCpu?.(isWidened ? inputs.map(asFloat32) : inputs, attrs) ?? 0;
+    return isWidened ? scratchBytes + wideningBytes(op, inputs, outputs) : scratchBytes;
   }
 
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {

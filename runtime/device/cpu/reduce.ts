@@ -142,8 +142,8 @@ function inPieces(
   return (from, to, accumulates) => {
     let start = 0;
     pieces.forEach((length, part) => {
-      const own = [partArgumentsAt + part * totals, bytes, from + start * columnStep!];
-      pool.numbers.set([...own, rowStep!, columnStep!, height, length, 0], part * 8);
+      const partArguments = [partArgumentsAt + part * totals, bytes, from + start * columnStep!];
+      pool.numbers.set([...partArguments, rowStep!, columnStep!, height, length, 0], part * 8);
       start += length;
     });
     pool.run(kernel, parts, 8);

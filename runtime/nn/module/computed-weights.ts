@@ -8,10 +8,10 @@ let areComputed = false;
 /** Sets how a weight of the module is computed; null for a weight that is a parameter again. */
 export function setComputation(module: Module, name: string, compute: (() => void) | null): void {
   areComputed = true;
-  const own = computations.get(module) ?? new Map<string, () => void>();
-  if (compute) own.set(name, compute);
-  else own.delete(name);
-  if (own.size > 0) computations.set(module, own);
+  const computed = computations.get(module) ?? new Map<string, () => void>();
+  if (compute) computed.set(name, compute);
+  else computed.delete(name);
+  if (computed.size > 0) computations.set(module, computed);
   else computations.delete(module);
 }
 
@@ -19,7 +19,7 @@ export function setComputation(module: Module, name: string, compute: (() => voi
 export function computeWeights(modules: readonly Module[]): void {
   if (!areComputed) return;
   for (const module of modules) {
-    const own = computations.get(module);
-    if (own) for (const compute of own.values()) compute();
+    const computed = computations.get(module);
+    if (computed) for (const compute of computed.values()) compute();
   }
 }

@@ -135,9 +135,9 @@ function fromTypedArray(
   named: DType | null,
 ): Contents {
   const shape = fitting(requested ?? [data.length], data.length);
-  const own = dtypeOf(data, named);
-  const dtype = named ?? own;
-  const values = own === dtype ? data : storedNumbers(data, dtype, 'tensor');
+  const dataDtype = dtypeOf(data, named);
+  const dtype = named ?? dataDtype;
+  const values = dataDtype === dtype ? data : storedNumbers(data, dtype, 'tensor');
   return { values, shape, dtype };
 }
 

@@ -89,11 +89,11 @@ function weighed(
   const ignored = eq(labels, ignoreIndex);
   const known = maskedFill(labels, ignored, 0);
   const chosen = reshape(gather(rows, 1, unsqueeze(known, 1)), labels.shape);
-  const own = weight
+  const weights = weight
     ? dropWhere(indexSelect(weight, 0, known), ignored)
     : cast(ne(labels, ignoreIndex), rows.dtype);
-  const losses = neg(dropWhere(weight ? mul(chosen, own) : chosen, ignored));
-  return { losses, weights: own };
+  const losses = neg(dropWhere(weight ? mul(chosen, weights) : chosen, ignored));
+  return { losses, weights: weights };
 }
 
 function expectWeight(name: string, scores: Tensor, weight: Tensor | null): void {
@@ -190,10 +190,10 @@ function ofDistributions(
 ): Tensor {
   const classAt = logProbs.rank === 1 ? 0 : 1;
   const classes = logProbs.shape[classAt]!;
-  const own = equals(labelSmoothing, 0)
+  const smoothedTarget = equals(labelSmoothing, 0)
     ? target
     : add(mul(target, minus(1, labelSmoothing)), quotient(labelSmoothing, classes));
-  const perClass = mul(logProbs, own);
+  const perClass = mul(logProbs, smoothedTarget);
   const scaled = weight ? mul(perClass, alongClasses(weight, logProbs.rank)) : perClass;
   const losses = neg(sum(scaled, classAt));
   return reduced('crossEntropy', losses, { reduction });

@@ -13,11 +13,11 @@ export function knownDifference(table: ScalarTable, x: ScalarId, y: ScalarId): n
 }
 
 function formOf(table: ScalarTable, id: ScalarId): LinearForm {
-  const own = { constant: 0, terms: new Map([[id, 1]]) };
+  const term = { constant: 0, terms: new Map([[id, 1]]) };
   const node = table.nodes[id]!;
-  if (node.kind === 'input') return own;
+  if (node.kind === 'input') return term;
   if (node.kind === 'constant') {
-    return Number.isSafeInteger(node.value) ? { constant: node.value, terms: new Map() } : own;
+    return Number.isSafeInteger(node.value) ? { constant: node.value, terms: new Map() } : term;
   }
   const zero = { constant: 0, terms: new Map<ScalarId, number>() };
   const args = node.args.map((arg) => formOf(table, arg));
@@ -33,9 +33,9 @@ function formOf(table: ScalarTable, id: ScalarId): LinearForm {
       return sum(a, b, -1);
     case '*':
       if (b.terms.size === 0) return sum(zero, a, b.constant);
-      return a.terms.size === 0 ? sum(zero, b, a.constant) : own;
+      return a.terms.size === 0 ? sum(zero, b, a.constant) : term;
     default:
-      return own;
+      return term;
   }
 }
 

@@ -175,9 +175,9 @@ export function prelu(a: Tensor, weight: Tensor): Tensor {
   return tidy(() => {
     const perChannel = weight.numel() !== 1 && a.rank > 1;
     const shape = perChannel ? [channels, ...a.shape.slice(2).map(() => 1)] : [];
-    const own =
+    const slope =
       weight.numel() === 1 ? reshape(weight, []) : perChannel ? reshape(weight, shape) : weight;
-    return casting([a, own], floating(promote(a.dtype, own.dtype)), (operands) =>
+    return casting([a, slope], floating(promote(a.dtype, slope.dtype)), (operands) =>
       bind1(preluOp, operands),
     );
   });

@@ -60,11 +60,11 @@ export function partialProductsSlope(x: Tensor, g: Tensor, dim: number): Tensor 
  */
 export function partialProductsCurvature(dy: Tensor, x: Tensor, g: Tensor, dim: number): Tensor {
   return tidy(() => {
-    const own: Dual = { value: x, slope: g };
+    const dual: Dual = { value: x, slope: g };
     const size = x.shape[dim]!;
     if (size === 0) return mul(x, g);
-    const before = movedDual(partialProducts(own, dim), dim, 1, 1);
-    let factor = movedDual(own, dim, -1, 1);
+    const before = movedDual(partialProducts(dual, dim), dim, 1, 1);
+    let factor = movedDual(dual, dim, -1, 1);
     let rest: Dual = { value: dy, slope: mul(dy, 0) };
     for (let step = 1; step < size; step *= 2) {
       rest = plus(rest, times(factor, movedDual(rest, dim, -step, 0)));

@@ -91,7 +91,7 @@ export class SimulatedRun {
     const simulation = this.simulation;
     const values = countedValues(this.#values);
     const unused = new Set(plan.unusedInputs);
-    const own = (i: number) => donated(i) || alone(i);
+    const isOwned = (i: number) => donated(i) || alone(i);
     let donatedBytes = 0;
     simulation.within(() => {
       const put = (id: ValueId): Holder => {
@@ -100,11 +100,11 @@ export class SimulatedRun {
         return slot.holder!;
       };
       plan.inputs.forEach((id, i) => {
-        if (!unused.has(id) && !own(i)) this.callers.add(put(id).retain());
+        if (!unused.has(id) && !isOwned(i)) this.callers.add(put(id).retain());
       });
       simulation.live = 0;
       plan.inputs.forEach((id, i) => {
-        if (unused.has(id) || !own(i)) return;
+        if (unused.has(id) || !isOwned(i)) return;
         const holder = put(id);
         if (donated(i)) donatedBytes += alignedBytes(holder.bytes);
       });

@@ -67,14 +67,14 @@ export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
     const tape = new Tape(device);
     for (let i = 0; i < holder.length; i++) {
       const { region, scope, elements } = holder.at(i);
-      const own = region.take(scope.scalars);
+      const inner = region.take(scope.scalars);
       for (const { id, name, holder: held, offset, identity } of valuesIn(scope)) {
-        own.slots[id]!.put(copyOf(held), offset, identity, name);
+        inner.slots[id]!.put(copyOf(held), offset, identity, name);
       }
       scope.slots.forEach((slot, id) => {
-        if (!slot.holder) own.slots[id]!.name = slot.name;
+        if (!slot.holder) inner.slots[id]!.name = slot.name;
       });
-      tape.push(region, own, elements);
+      tape.push(region, inner, elements);
     }
     return tape;
   }

@@ -18,9 +18,9 @@ export function analyzeFunction(
   const strict = outside.strict || (block !== undefined && hasUseStrict(block));
   let context = outside;
   if (node.type === 'FunctionExpression' && node.id) {
-    const own = new LexicalScope('block', outside.scope);
-    own.declare(node.id.name, 'self');
-    context = { ...outside, scope: own };
+    const selfScope = new LexicalScope('block', outside.scope);
+    selfScope.declare(node.id.name, 'self');
+    context = { ...outside, scope: selfScope };
   }
   const facts: FunctionFacts = {
     node,

@@ -12,8 +12,9 @@ export function functionNames(ast: Program): ReadonlyMap<FunctionNode, string> {
   const give = (value: AnyNode | null | undefined, name: string | undefined): void => {
     if (!value || name === undefined) return;
     if (isFunctionNode(value)) {
-      const own = value.type === 'ArrowFunctionExpression' ? undefined : (value as FunctionNode).id;
-      names.set(value as FunctionNode, own?.name ?? name);
+      const selfName =
+        value.type === 'ArrowFunctionExpression' ? undefined : (value as FunctionNode).id;
+      names.set(value as FunctionNode, selfName?.name ?? name);
     } else if (value.type === 'ClassExpression') nameConstructor(value, value.id?.name ?? name);
   };
   const nameConstructor = ({ body }: Class, name: string): void => {

@@ -54,11 +54,14 @@ export function traceCustomFunction(
   const rules = rulesOf(fn)!;
   const site = siteOf(t, 'a custom function whose gradient is asked for after the graph has ended');
   const source = { kind: 'held', value: rules, name: 'a custom function' } as const;
-  const own: ObjectVariable = { kind: 'object', value: rules, source };
-  const [forward, backward] = [readProperty(t, own, 'forward'), readProperty(t, own, 'backward')];
+  const rulesObject: ObjectVariable = { kind: 'object', value: rules, source };
+  const [forward, backward] = [
+    readProperty(t, rulesObject, 'forward'),
+    readProperty(t, rulesObject, 'backward'),
+  ];
   const context = newContext();
   const traceRule = (rule: Variable, given: readonly Variable[]) =>
-    t.execution.callInside(rule, own, [context, ...given], gradEnabled());
+    t.execution.callInside(rule, rulesObject, [context, ...given], gradEnabled());
 
   const traced = {
     ...(rules.name === undefined ? {} : { name: rules.name }),

@@ -198,10 +198,14 @@ function refusalOf(
   const sample: object = {};
   if (before) {
     const { accessor, writable, enumerable, configurable } = before;
-    const own = accessor
+    const fields = accessor
       ? { get: standIn(accessor.get), set: standIn(accessor.set) }
       : { value: plain(content!), writable };
-    Object.defineProperty(sample, key, { enumerable, configurable, ...own } as PropertyDescriptor);
+    Object.defineProperty(sample, key, {
+      enumerable,
+      configurable,
+      ...fields,
+    } as PropertyDescriptor);
   }
   Object.preventExtensions(sample);
   try {

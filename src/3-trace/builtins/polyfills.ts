@@ -302,8 +302,8 @@ function bodyFor(
   receiver: Variable,
   args: readonly Variable[],
 ): AnyFunction | undefined {
-  const own = ofClass(t, fn, receiver, args);
-  if (own) return own;
+  const forClass = ofClass(t, fn, receiver, args);
+  if (forClass) return forClass;
   const ofList = growableIn(t, receiver) ? ofLists.get(fn) : undefined;
   if (ofList) {
     const sorts = ofList === lists.sort || ofList === lists.toSorted;

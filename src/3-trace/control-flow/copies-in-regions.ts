@@ -26,14 +26,14 @@ export function followRegions(
     const isTest = isLoop && at === 0;
     const left = isTest ? new Set<number>() : copiesLeft(copied, program, isLoop);
     if (left.size === 0) continue;
-    const own = inputs.slice(inputs.length - program.inputs.length);
+    const regionInputs = inputs.slice(inputs.length - program.inputs.length);
     const { region } = finishedRegion(program);
     const isSource = (index: number) => copied.isSource(region, program.inputs[index]!);
     const written = isLoop ? programs.flatMap(writtenInputs) : [];
     if (written.some((index) => left.has(index) || isSource(index))) throw isCopied();
     copied.note(
       builder,
-      own.filter((_, index) => isSource(index)),
+      regionInputs.filter((_, index) => isSource(index)),
       results.filter((_, index) => left.has(index)),
     );
   }

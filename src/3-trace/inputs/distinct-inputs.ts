@@ -50,12 +50,12 @@ export function distinctTargets(
   inputs: readonly TensorInput[],
   targets: ReadonlySet<Tensor>,
 ): Guard[] {
-  const own = inputs.filter(({ actual, list }) => targets.has(actual) && !list);
+  const tensors = inputs.filter(({ actual, list }) => targets.has(actual) && !list);
   const others = inputs.filter(({ actual, tensor, list }) => {
     return tensor.requiresGrad && !targets.has(actual) && !list;
   });
-  if (own.length === 0 || own.length + others.length === 1) return [];
-  return distinct(own, others);
+  if (tensors.length === 0 || tensors.length + others.length === 1) return [];
+  return distinct(tensors, others);
 }
 
 /**

@@ -175,9 +175,9 @@ class GroupWriter {
   asOne(group: Group, done: ReadonlySet<number>): Group[] {
     const { ops, values } = this.#program;
     const isView = (index: number) => ops[index]!.op.kernel.kind === 'view';
-    const own = this.#withoutOuterViews(group);
-    const end = own.findLastIndex((index) => !isView(index)) + 1;
-    const kept = end === own.length ? own : own.slice(0, end);
+    const inner = this.#withoutOuterViews(group);
+    const end = inner.findLastIndex((index) => !isView(index)) + 1;
+    const kept = end === inner.length ? inner : inner.slice(0, end);
     if (kept.filter((index) => !isView(index)).length < 2) return [];
     const parts = kept.map((index) => ops[index]!);
     if (!this.#writesByOneName(parts)) return [];
@@ -207,13 +207,13 @@ class GroupWriter {
     const { ops } = this.#program;
     if (!group.some((index) => ops[index]!.op.kernel.kind === 'view')) return group;
     const defined = new Set<ValueId>();
-    const own = group.filter((index) => {
+    const computing = group.filter((index) => {
       const { op, inputs, outputs } = ops[index]!;
       if (op.kernel.kind === 'view' && !defined.has(inputs[0]!)) return false;
       for (const id of outputs) defined.add(id);
       return true;
     });
-    return own.length === group.length ? group : own;
+    return computing.length === group.length ? group : computing;
   }
 
   /**
@@ -290,9 +290,9 @@ class GroupWriter {
       if (op.kernel.kind === 'view') base.set(outputs[0]!, base.get(inputs[0]!) ?? inputs[0]!);
       for (const id of outputs) {
         if (!results.includes(id)) continue;
-        const own = base.get(id) ?? id;
-        if (shown.has(own)) return place;
-        shown.add(own);
+        const root = base.get(id) ?? id;
+        if (shown.has(root)) return place;
+        shown.add(root);
       }
     }
     return null;

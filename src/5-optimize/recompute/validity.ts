@@ -13,8 +13,8 @@ export function validity(facts: ForwardFacts, stays: ReadonlySet<ValueId>): Floa
       let limit = Number.POSITIVE_INFINITY;
       for (const operand of facts.operandsOf(index)) {
         const root = facts.rootOf(operand);
-        const own = until[root]! >= 0 ? until[root]! : facts.nextWrite(root, index);
-        limit = Math.min(limit, own);
+        const end = until[root]! >= 0 ? until[root]! : facts.nextWrite(root, index);
+        limit = Math.min(limit, end);
       }
       until[id] = limit;
     }

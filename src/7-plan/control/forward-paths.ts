@@ -101,10 +101,10 @@ export function forwardPaths(
     peaks[at] = run.peakOf(plan, at) - donatedBytes;
     const stepOf = new Map(other.stepOf);
     noteStep(stepOf, path, at);
-    const own: Decision = { before, after: run.memoryKey };
+    const taken: Decision = { before, after: run.memoryKey };
     let last = at;
     // Where both paths have the same memory, later steps have the same bytes.
-    let differs = own.after !== after;
+    let differs = taken.after !== after;
     while (differs && ++last < plan.steps.length) {
       peaks[last] = run.peakOf(plan, last) - donatedBytes;
       const known = other.decisionAt(last);
@@ -114,7 +114,7 @@ export function forwardPaths(
     const { steps } = run;
     run.end();
     const others = decisionsOf(path, stepOf);
-    const decisionAt = (step: number) => (step === at ? own : others(step));
+    const decisionAt = (step: number) => (step === at ? taken : others(step));
     const peakBytes = highest(start, peaks);
     return { path, peaks, peakBytes, start, donatedBytes, steps, stepOf, decisionAt };
   }

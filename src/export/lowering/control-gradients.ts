@@ -60,8 +60,8 @@ export class ControlGradients<V extends TargetValue> {
   }
 
   #savedTypes({ program, values, tapes }: SavedLayout): Type<V>[] {
-    const own = values.map((id) => this.#typeOf(program, id));
-    return [...own, ...[...tapes.values()].flatMap((tape) => this.#tapeTypes(tape))];
+    const types = values.map((id) => this.#typeOf(program, id));
+    return [...types, ...[...tapes.values()].flatMap((tape) => this.#tapeTypes(tape))];
   }
 
   #tapeTypes({ op, regions }: TapeLayout): Type<V>[] {
@@ -165,9 +165,9 @@ export class ControlGradients<V extends TargetValue> {
         ...to.map((operand) => {
           const sum = sums.get(operand);
           // Gradients of carried values go to the previous iteration.
-          const own = operand < count ? null : found[operand];
-          if (sum && own) return this.#gradients.sum(sum, own);
-          return sum ?? own ?? missing(operand);
+          const gradient = operand < count ? null : found[operand];
+          if (sum && gradient) return this.#gradients.sum(sum, gradient);
+          return sum ?? gradient ?? missing(operand);
         }),
       ];
     };

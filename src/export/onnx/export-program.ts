@@ -143,9 +143,9 @@ function outputOf(
   { inputs }: LoweredEntry<Value>,
   { name, value, feeds }: LoweredResult<Value>,
 ): Value {
-  const own = feeds === null ? name : `${inputs[feeds]!.value.id}.next`;
-  const isTaken = inputs.some((input) => input.value.id === own);
-  return engine.named(value, isTaken ? `${own}.next` : own);
+  const outputName = feeds === null ? name : `${inputs[feeds]!.value.id}.next`;
+  const isTaken = inputs.some((input) => input.value.id === outputName);
+  return engine.named(value, isTaken ? `${outputName}.next` : outputName);
 }
 
 async function weightOf({ value, held }: LoweredInput<Value>): Promise<OnnxTensor> {
@@ -209,12 +209,12 @@ class SizeNames {
   of(dim: Exclude<Dim, number>): string {
     if ('size' in dim) return this.#sizes[dim.size]!;
     const [fn, ...args] = dim;
-    const own = (args as readonly Dim[]).map((arg) =>
+    const texts = (args as readonly Dim[]).map((arg) =>
       typeof arg === 'number' ? String(arg) : this.of(arg),
     );
-    return own.length === 2 && (fn as string).length === 1
-      ? `(${own[0]} ${fn as string} ${own[1]})`
-      : `${fn as string}(${own.join(', ')})`;
+    return texts.length === 2 && (fn as string).length === 1
+      ? `(${texts[0]} ${fn as string} ${texts[1]})`
+      : `${fn as string}(${texts.join(', ')})`;
   }
 
   /** A size of an input, int64 [1]. */
@@ -232,8 +232,8 @@ class SizeNames {
 
   #nameOf(place: SavedSource): string {
     const { name, dim } = this.#placeOf(place);
-    const own = this.#specs.get(name)?.shape?.[dim];
-    const given = typeof own === 'object' ? own?.name : own;
+    const dimName = this.#specs.get(name)?.shape?.[dim];
+    const given = typeof dimName === 'object' ? dimName?.name : dimName;
     return typeof given === 'string' ? given : `${this.arguments.get(name) ?? name}.${dim}`;
   }
 }

@@ -120,8 +120,8 @@ export const rowOps: CommonMappings = {
     const zero = to.constant(0, element, shape);
     const share = to.spread(given!, shape);
     const part = to.binary('multiply', to.unary('exponential', out!), share);
-    const own = to.select(chosenOf(to, target!, shape), share, zero);
+    const gradient = to.select(chosenOf(to, target!, shape), share, zero);
     const counts = inRows(to, labelled(to, target!), shape);
-    return to.binary('subtract', own, to.select(counts, part, zero));
+    return to.binary('subtract', gradient, to.select(counts, part, zero));
   },
 };

@@ -31,16 +31,16 @@ export function list(
 ): Launch {
   const bound = items.map((item, part): BoundItem => {
     const numbers = [...launchAttrs(item.op)].map((name) => [name, stageAttr(part, name)] as const);
-    const own = Object.fromEntries(numbers.map(([name, from]) => [name, attrs[from]!]));
+    const itemAttrs = Object.fromEntries(numbers.map(([name, from]) => [name, attrs[from]!]));
     const read = item.inputs.map((index) => inputs[index]!);
     const itemOutputs = item.outputs.map((index) => outputs[index]!);
     const targets = item.op.inPlace ? read.slice(0, 1) : itemOutputs;
     return {
       item,
-      launch: device.prepare(item.op, read, targets, own),
+      launch: device.prepare(item.op, read, targets, itemAttrs),
       inputs: new Array<Operand>(read.length),
       outputs: new Array<Operand>(targets.length),
-      own,
+      own: itemAttrs,
       numbers,
     };
   });

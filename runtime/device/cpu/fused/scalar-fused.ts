@@ -65,9 +65,9 @@ function attrsByPart(attrs: Attrs): ReadonlyMap<number, Attrs> {
   for (const [name, value] of Object.entries(attrs)) {
     const dot = name.indexOf('.');
     const part = Number(name.slice(0, dot));
-    const own = entries.get(part) ?? [];
-    entries.set(part, own);
-    own.push([name.slice(dot + 1), value]);
+    const partEntries = entries.get(part) ?? [];
+    entries.set(part, partEntries);
+    partEntries.push([name.slice(dot + 1), value]);
   }
   return new Map([...entries].map(([part, own]) => [part, Object.fromEntries(own)]));
 }

@@ -108,9 +108,9 @@ export function staged(
     const higher = rows % blocks;
     let row = 0;
     for (let block = 0; block < blocks; block++) {
-      const own = height + (block < higher ? 1 : 0);
-      run(binder.at(own), row, given);
-      row += own;
+      const blockRows = height + (block < higher ? 1 : 0);
+      run(binder.at(blockRows), row, given);
+      row += blockRows;
     }
   };
 }

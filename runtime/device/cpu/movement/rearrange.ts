@@ -55,17 +55,17 @@ export const flip: KernelFactory = ([x], [out], { dims }) => {
 
 /** Swaps two parts: the last entries of the dimension, and all before them. */
 export const roll: KernelFactory = ([x], [out], { dim, shift }) => {
-  const own = dim as number;
-  const size = x!.shape[own]!;
+  const axis = dim as number;
+  const size = x!.shape[axis]!;
   if (sizeOf(x!.shape) === 0) return nothing;
   const last = remainder(shift as number, size);
   const strides = contiguousStrides(out!.shape);
   const part = (length: number): Launch => {
-    const shape = x!.shape.map((each, d) => (d === own ? length : each));
+    const shape = x!.shape.map((each, d) => (d === axis ? length : each));
     return copyPart({ ...x!, shape }, out!, strides);
   };
   const [moveLast, moveFirst] = [part(last), part(size - last)];
-  const [from, to] = [(size - last) * x!.strides[own]!, last * strides[own]!];
+  const [from, to] = [(size - last) * x!.strides[axis]!, last * strides[axis]!];
   return ([source], [target]) => {
     moveLast([shifted(source!, from)], [target!]);
     moveFirst([source!], [shifted(target!, to)]);

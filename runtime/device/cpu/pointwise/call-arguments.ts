@@ -80,10 +80,10 @@ export function overlaps(
 ): boolean {
   for (let i = 0; i < written.length; i++) {
     const { holder, offset } = operands[written[i]!]!;
-    const own = steps[written[i]!]!;
+    const outputSteps = steps[written[i]!]!;
     for (let k = 0; k < operands.length; k++) {
       if (operands[k]!.holder !== holder) continue;
-      if (operands[k]!.offset !== offset || differ(own, steps[k]!)) return true;
+      if (operands[k]!.offset !== offset || differ(outputSteps, steps[k]!)) return true;
     }
   }
   return false;

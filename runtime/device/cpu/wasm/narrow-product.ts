@@ -35,10 +35,10 @@ export function narrowProduct(f: FunctionBuilder): void {
 
   function storeRow(sums: readonly Local[], row: number): void {
     sums.forEach((sum, column) => {
-      const own = lane('f32x4.extract_lane', row, get(sum));
-      const added = op('f32.add', load('f32.load', get(c), column * 4), own);
+      const laneSum = lane('f32x4.extract_lane', row, get(sum));
+      const added = op('f32.add', load('f32.load', get(c), column * 4), laneSum);
       const isAdded = op('i32.eq', get(kind), i32(onto.add));
-      f.emit(store('f32.store', get(c), op('select', added, own, isAdded), column * 4));
+      f.emit(store('f32.store', get(c), op('select', added, laneSum, isAdded), column * 4));
     });
     f.add(c, get(cRow));
   }

@@ -183,8 +183,8 @@ function standardized(f: FunctionBuilder, isByStats: boolean): void {
             f.set(factor, get(scale));
             f.set(added, get(zero));
             f.if(get(weights), () => {
-              const own = load('f32.load', plusElements(weight, which));
-              f.set(factor, op('f32.mul', get(scale), own));
+              const weightAt = load('f32.load', plusElements(weight, which));
+              f.set(factor, op('f32.mul', get(scale), weightAt));
               f.set(added, load('f32.load', plusElements(bias, which)));
             });
             call(
@@ -346,7 +346,7 @@ export function weightGradRuns(f: FunctionBuilder): void {
   const [at, group, groupsLeft, statsAt, which, left, place] = f.locals('i32', 7);
   const [mean, scale] = [f.local('f32'), f.local('f32')];
   const sums = [f.local('f64'), f.local('f64')] as const;
-  const own = (): Code => op('i32.sub', get(which), get(from));
+  const offset = (): Code => op('i32.sub', get(which), get(from));
   const bytes = op('i32.shl', op('i32.sub', get(to), get(from)), i32(3));
   f.emit(fillMemory(get(totals), i32(0), bytes));
   f.countDown(outer, 1, () => {
@@ -371,7 +371,7 @@ export function weightGradRuns(f: FunctionBuilder): void {
               ...[scratch(argumentsAt), get(mean)],
             ),
           );
-          f.set(place, op('i32.add', get(totals), op('i32.shl', own(), i32(3))));
+          f.set(place, op('i32.add', get(totals), op('i32.shl', offset(), i32(3))));
           const share = op('f64.mul', get(sums[1]), double(scale));
           f.emit(
             store('f64.store', get(place), op('f64.add', load('f64.load', get(place)), share)),
@@ -386,7 +386,7 @@ export function weightGradRuns(f: FunctionBuilder): void {
   });
   f.set(which, get(from));
   f.while(op('i32.lt_s', get(which), get(to)), () => {
-    const total = load('f64.load', op('i32.add', get(totals), op('i32.shl', own(), i32(3))));
+    const total = load('f64.load', op('i32.add', get(totals), op('i32.shl', offset(), i32(3))));
     f.emit(store('f32.store', plusElements(dw, which), op('f32.demote_f64', total)));
     f.add(which, 1);
   });

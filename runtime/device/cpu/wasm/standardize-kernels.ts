@@ -75,9 +75,9 @@ function gradMoments(f: FunctionBuilder, isEach: boolean): void {
   const by = f.local('v128', splat(shift));
   const [sum, products] = [f.local('v128', f32x4(0)), f.local('v128', f32x4(0))];
   along(f, count, reads, null, ({ values: [gradient, value, weight], once }) => {
-    const own = f.local('v128', once(weight ? mul(gradient!, weight) : gradient!));
-    f.set(sum, add(get(sum), get(own)));
-    f.set(products, add(get(products), mul(get(own), sub(value!, get(by)))));
+    const scaled = f.local('v128', once(weight ? mul(gradient!, weight) : gradient!));
+    f.set(sum, add(get(sum), get(scaled)));
+    f.set(products, add(get(products), mul(get(scaled), sub(value!, get(by)))));
     return null;
   });
   storeTotal(f, sum, to, 0);

@@ -19,12 +19,12 @@ export function joinedLoops(
   const loops: Loop[] = [];
   shape.forEach((size, d) => {
     if (size === 1) return;
-    const own = strides.map((operand) => operand[d]!);
+    const dimStrides = strides.map((operand) => operand[d]!);
     const outer = loops.at(-1);
-    if (outer?.strides.every((stride, o) => stride === own[o]! * size)) {
-      loops[loops.length - 1] = { size: outer.size * size, strides: own };
+    if (outer?.strides.every((stride, o) => stride === dimStrides[o]! * size)) {
+      loops[loops.length - 1] = { size: outer.size * size, strides: dimStrides };
     } else {
-      loops.push({ size, strides: own });
+      loops.push({ size, strides: dimStrides });
     }
   });
   return loops;

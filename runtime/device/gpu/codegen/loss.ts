@@ -47,8 +47,8 @@ export const nllLoss: NamedPlan = ([logProbs, target], [out]) => {
 function shareOf(w: StageWriter, rows: number, stride: number): string {
   const dy = w.array(input(0));
   const count = counted(w, w.array(input(1)), rows, stride);
-  const own = w.let(`-${dy.at('0.0')}`);
-  return w.let(`(${count}>0.0?${own}/${count}:${own}*${w.infinity})`);
+  const negated = w.let(`-${dy.at('0.0')}`);
+  return w.let(`(${count}>0.0?${negated}/${count}:${negated}*${w.infinity})`);
 }
 
 export const nllLossShare: NamedPlan = ([, target], [share]) => {
@@ -65,8 +65,8 @@ export const nllLossGrad: NamedPlan = ([, target, logProbs], [dx]) => {
   const share = few ? shareOf(w, rows, stride) : w.let(w.array(scratch(0)).at('0.0'));
   w.line(...divisionCode(thread, classes, 'row', 'column'));
   const label = w.let(w.array(input(1)).at(`row*${stride}`));
-  const own = w.let(`(${label}===column?${share}:0.0)`);
-  const elements = w.into(output(0), dx!, known(w, label, classes, own));
+  const labelShare = w.let(`(${label}===column?${share}:0.0)`);
+  const elements = w.into(output(0), dx!, known(w, label, classes, labelShare));
   if (few) return singleStage(elements);
   const first = new StageWriter();
   const shared = first.intoScratch(scratch(0), 1, shareOf(first, rows, stride));
@@ -83,7 +83,7 @@ export const crossEntropyGrad: NamedPlan = ([, target, logProbs], [dx]) => {
   const [at] = w.indices(dx!.shape, [logProbs!.strides]);
   const probability = unaryCode.exp(w, w.let(w.array(input(2), true).at(at!)));
   const sum = w.let(`(${label}===${ignored}?0.0:${share})`);
-  const own = w.let(`(${label}===column?${share}:0.0)`);
-  const value = w.let(`${own}-${probability}*${sum}`);
+  const labelShare = w.let(`(${label}===column?${share}:0.0)`);
+  const value = w.let(`${labelShare}-${probability}*${sum}`);
   return singleStage(w.into(output(0), dx!, known(w, label, classes, value)));
 };

@@ -30,13 +30,13 @@ function scanPlan(sign: '+' | '*'): NamedPlan {
       const ref = w.array(source);
       const distance = 2 ** s;
       const place = placeCode(w, x!, at);
-      const own = w.let(ref.at(thread));
+      const element = w.let(ref.at(thread));
       const other = reverse ? `${thread}+${distance * stride}` : `${thread}-${distance * stride}`;
       const inside = reverse ? `${place}+${distance}<${size}` : `${place}>=${distance}`;
-      w.line(`if(${inside}){${own}=${own}${sign}${ref.at(other)};}`);
+      w.line(`if(${inside}){${element}=${element}${sign}${ref.at(other)};}`);
       return s === count - 1
-        ? w.into(output(0), out!, own)
-        : w.intoScratch(scratch(s % 2), elements, own);
+        ? w.into(output(0), out!, element)
+        : w.intoScratch(scratch(s % 2), elements, element);
     });
     const buffers = Math.min(2, count - 1);
     return { scratch: new Array<number>(buffers).fill(elements), stages };

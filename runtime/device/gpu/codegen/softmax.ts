@@ -95,8 +95,8 @@ function oneStage(
   );
   const read = rowReader(w, inputs, bases);
   const numbers = op.row(w, read, length);
-  const own = inputs.map((_, i) => w.let(read(i, 'place')));
-  return singleStage(w.into(output(0), out, op.element(w, own, numbers)));
+  const loaded = inputs.map((_, i) => w.let(read(i, 'place')));
+  return singleStage(w.into(output(0), out, op.element(w, loaded, numbers)));
 }
 
 function twoStages(
@@ -123,12 +123,12 @@ function twoStages(
     out.shape,
     inputs.map((x) => x.strides),
   );
-  const own = inputs.map((_, i) => second.let(second.array(input(i), true).at(indices[i]!)));
+  const loaded = inputs.map((_, i) => second.let(second.array(input(i), true).at(indices[i]!)));
   return {
     scratch: [rows * op.numbers],
     stages: [
       first.intoScratch(scratch(0), rows * op.numbers, result),
-      second.into(output(0), out, op.element(second, own, row)),
+      second.into(output(0), out, op.element(second, loaded, row)),
     ],
   };
 }

@@ -92,10 +92,10 @@ class ExprWriter {
   /** Returns the form that the node is computed in. */
   #ownForm(node: Expr, target: Form): Form {
     if (node.kind === 'compare') return 'bool';
-    const own = this.#arithmetics.get(node)!;
-    invariant(own !== 'f64', 'the GPU computes in float32');
-    if (own === 'fraction') return 'f32';
-    if (own !== 'literal') return own;
+    const arithmetic = this.#arithmetics.get(node)!;
+    invariant(arithmetic !== 'f64', 'the GPU computes in float32');
+    if (arithmetic === 'fraction') return 'f32';
+    if (arithmetic !== 'literal') return arithmetic;
     return target === 'bool' ? 'f32' : target;
   }
 

@@ -19,14 +19,14 @@ export function listPlan(
   const groups: PointwiseBody[][] = [[]];
   let bound = new Set<string>();
   items.forEach((item, number) => {
-    const own = [
+    const slots = [
       ...item.inputs.map((index) => `input ${index}`),
       ...item.outputs.map((index) => `output ${index}`),
     ];
-    const joined = new Set([...bound, ...own]);
+    const joined = new Set([...bound, ...slots]);
     const fits = joined.size <= mostBuffers;
     if (!fits) groups.push([]);
-    bound = fits ? joined : new Set(own);
+    bound = fits ? joined : new Set(slots);
     groups.at(-1)!.push(itemBody(item, number, inputs, outputs));
   });
   return { scratch: [], stages: groups.map((bodies) => pointwiseStage(bodies)) };

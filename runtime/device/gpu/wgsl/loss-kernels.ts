@@ -40,10 +40,10 @@ export function nllLossPlan(inputs: readonly TensorMeta[], [out]: readonly Tenso
       const index = `${r} * ${w.count('rowStep', row)} + ${place} * ${w.count('columnStep', column)}`;
       const score = w.let(at(0, index));
       // A GPU can't throw, so the loss of an invalid label is NaN.
-      const own = w.let(
+      const labelScore = w.let(
         `select(select(u.nan, 0.0f, ${label} == ${ignored}), ${score}, ${isClass})`,
       );
-      return `vec2<f32>(${own}, ${counts(label)})`;
+      return `vec2<f32>(${labelScore}, ${counts(label)})`;
     },
     result: (value) => `select(u.nan, -${value}.x / ${value}.y, ${value}.y > 0.0f)`,
   });
@@ -87,8 +87,8 @@ export const nllLossGradPlan: KernelPlanner = (inputs, [dx]) => {
     const step = w.count('labelStep', target!.strides[0]!);
     const label = w.let(at(0, `${place.row} * ${step}`));
     const share = isFew ? countedShare(w, at, step, rows) : w.let(at(1, '0u'));
-    const own = `select(0.0f, ${share}, u32(${label}) == ${place.column})`;
-    return knownLabel(w, label, classes, own);
+    const gradient = `select(0.0f, ${share}, u32(${label}) == ${place.column})`;
+    return knownLabel(w, label, classes, gradient);
   });
   if (isFew) return { scratch: [], stages: [elements] };
   const [share] = nllLossSharePlan(inputs, [
@@ -115,8 +115,8 @@ export const crossEntropyGradPlan: KernelPlanner = (inputs, [dx]) => {
         const index = `${place.row} * ${w.count('rowStep', row)} + ${place.column} * ${w.count('columnStep', column)}`;
         const probability = w.let(`f_exp(${at(2, index)})`);
         const sum = `select(${share}, 0.0f, ${label} == ${ignored})`;
-        const own = `select(0.0f, ${share}, u32(${label}) == ${place.column})`;
-        return knownLabel(w, label, classes, `${own} - ${probability} * ${sum}`);
+        const gradient = `select(0.0f, ${share}, u32(${label}) == ${place.column})`;
+        return knownLabel(w, label, classes, `${gradient} - ${probability} * ${sum}`);
       }),
     ],
   };

@@ -104,12 +104,12 @@ export function productPlan(
         : thinText(w, texts, { sum: foldOf('sum', dtype), sizes, isAlong, sharing }, slices);
       w.line('}');
       w.function(`finish(z : u32, row : u32, column : u32, product : ${type})`, () => {
-        const own = indexTexts(w, loops, 'z', 'own_');
+        const indices = indexTexts(w, loops, 'z', 'own_');
         const place = (i: number) => {
           const sides = sidesOf(strides[i]!);
           const term = (name: string, coordinate: string, stride: number) =>
             stride === 0 ? '' : ` + ${coordinate}${times(`${name}${i}_own`, stride)}`;
-          return `${w.offset(i)} + ${own[i]!}${term('row', 'row', sides.row)}${term('column', 'column', sides.column)}`;
+          return `${w.offset(i)} + ${indices[i]!}${term('row', 'row', sides.row)}${term('column', 'column', sides.column)}`;
         };
         headText(w, head, inputs, issue.attrs, 'product', place);
       });

@@ -220,10 +220,10 @@ function bodyStores(w: WgslWriter, body: FusedBody, sources: BodySources): strin
     const value = exprText(w, expr, operands.map(dtypeOf), dtype, {
       element: (index) => read(operands[index]!),
       attr: (name, form) => {
-        const own = sources.attr(part, name);
-        const field = own.field.replaceAll(/\W/g, '_');
-        if (form === 'f32') return w.uniform(field, { kind: 'attr', name: own.name });
-        return w.uniform(`${field}_int`, { kind: 'attr', name: own.name, integer: true });
+        const attr = sources.attr(part, name);
+        const field = attr.field.replaceAll(/\W/g, '_');
+        if (form === 'f32') return w.uniform(field, { kind: 'attr', name: attr.name });
+        return w.uniform(`${field}_int`, { kind: 'attr', name: attr.name, integer: true });
       },
       exponent: (name) => sources.attr(part, name).value,
     });

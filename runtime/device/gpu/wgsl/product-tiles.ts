@@ -180,9 +180,9 @@ function sumsOf({ rows, columns }: Tile): string[][] {
 /** Adds the products of the steps in workgroup memory; steps past the last one are 0 · 0. */
 function stepsText(w: WgslWriter, tile: Tile): void {
   const { rowThreads, columnThreads, rows, columns, depth, slices } = tile;
-  const own = depth / slices;
-  const first = slices > 1 ? w.let(`slice * ${own}u`) : '0u';
-  const end = slices > 1 ? `${first} + ${own}u` : `${own}u`;
+  const sliceDepth = depth / slices;
+  const first = slices > 1 ? w.let(`slice * ${sliceDepth}u`) : '0u';
+  const end = slices > 1 ? `${first} + ${sliceDepth}u` : `${sliceDepth}u`;
   w.line(`for (var j = ${first}; j < ${end}; j = j + 1u) {`);
   for (let i = 0; i < rows / 4; i++) {
     w.line(`let a${i} = leftTile[j * ${height(tile) / 4}u + ty + ${i * rowThreads}u];`);
@@ -206,12 +206,12 @@ function outputsText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
   const side = width(tile);
   /** The number of blocks in one row per thread of a slice. */
   const blocks = (rowThreads * side) / 4;
-  const own = slices > 1 ? `slice * ${blocks}u + ` : '';
+  const firstBlock = slices > 1 ? `slice * ${blocks}u + ` : '';
   w.line(`for (var r = 0u; r < ${rows}u; r = r + 1u) {`);
   sumsOf(tile).forEach((sums, r) => {
     w.line(`if (r == ${r}u) {`);
     for (const [v, sum] of sums.entries()) {
-      w.line(`leftTile[${own}ty * ${side / 4}u + tx + ${v * columnThreads}u] = ${sum};`);
+      w.line(`leftTile[${firstBlock}ty * ${side / 4}u + tx + ${v * columnThreads}u] = ${sum};`);
     }
     w.line('}');
   });

@@ -138,7 +138,7 @@ export function lastStage(
   );
   const { loops } = walksOf(shape, strides);
   const sharing = sharingOf(given, isAlong(given));
-  const own = metas.length;
+  const operandCount = metas.length;
   return {
     operands: [
       ...metas.map((meta, i) => ({
@@ -155,7 +155,7 @@ export function lastStage(
     chosenBy: chosenByExponents(exponentNames(body, head.attr)),
     write: (issue) => {
       const w = new WgslWriter(sharing.threads, issue);
-      const groups = foldText(w, fold, given, sourceOf(w, given, own, 1), sharing);
+      const groups = foldText(w, fold, given, sourceOf(w, given, operandCount, 1), sharing);
       w.function(`finish(o : u32, value : ${fold.type})`, () => {
         const indices = indexTexts(w, loops, 'o', 'own_');
         const place = (i: number) => `${w.offset(i)} + ${indices[i]!}`;

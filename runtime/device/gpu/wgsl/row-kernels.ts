@@ -128,11 +128,11 @@ export function rowPlan(
             const step = stride === 1 ? '' : ` * ${w.count(`step${i}`, stride)}`;
             return `${starts[i]!} + ${k}${step}`;
           };
-          const own = (k: string) => inputs.map((_, i) => w.let(w.load(i, place(i, k))));
+          const loaded = (k: string) => inputs.map((_, i) => w.let(w.load(i, place(i, k))));
           const last = inputs.length;
           const store = (k: string, elements: readonly string[], known: readonly string[]) =>
             w.store(last, place(last, k), op.element(elements, known));
-          const each = heldRow(w, held, slices, size, own) ?? loopedRow(w, unit, slices, own);
+          const each = heldRow(w, held, slices, size, loaded) ?? loopedRow(w, unit, slices, loaded);
           const known: string[] = [];
           op.rowFolds.forEach(({ fold, value }, f) => {
             const name = `x${f}`;

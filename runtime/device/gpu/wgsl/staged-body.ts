@@ -45,8 +45,8 @@ export function headedOf(
     return place.index;
   });
   const inputs = reads.map((index) => given[index]!);
-  const own = ownAttrs(attrs, head.part);
-  const { shape } = head.op.infer(inputs, own)[0]!;
+  const headAttrs = ownAttrs(attrs, head.part);
+  const { shape } = head.op.infer(inputs, headAttrs)[0]!;
   const parts: FusedPart[] = [];
   const names: ((name: string) => string)[] = [];
   const latest = new Map<string, FusedOperand>([
@@ -108,7 +108,7 @@ export function headedOf(
   return {
     op: head.op,
     inputs,
-    attrs: own,
+    attrs: headAttrs,
     body: { reads, body, dtype: head.dtypes[head.inputs.length]!, attr },
   };
 }

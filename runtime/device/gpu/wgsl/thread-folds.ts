@@ -53,8 +53,8 @@ export function foldThreads(w: WgslWriter, fold: ThreadFold): void {
 
 /** Returns the fold of four threads' numbers, available in each of them. */
 export function quadFold(w: WgslWriter, name: string, step: ThreadFold['step']): string {
-  const own = [...Array(quad).keys()].map((i) => w.quadBroadcast(name, i));
-  return w.let(own.reduce(step));
+  const lanes = [...Array(quad).keys()].map((i) => w.quadBroadcast(name, i));
+  return w.let(lanes.reduce(step));
 }
 
 /** Returns the fold of the fours' results of `slices` threads, which are lanes of one subgroup. */
@@ -74,8 +74,8 @@ function foldShared(
   const pitch = apart ?? 1;
   w.shared(partial, `array<${type}, ${threads}>`);
   w.function(`four_${partial}(i : u32) -> ${type}`, () => {
-    const own = [...Array(quad).keys()].map((i) => `${partial}[i + ${i * pitch}u]`);
-    w.line(`return ${own.reduce(step)};`);
+    const partials = [...Array(quad).keys()].map((i) => `${partial}[i + ${i * pitch}u]`);
+    w.line(`return ${partials.reduce(step)};`);
   });
   w.line(
     `${partial}[thread] = ${name};`,

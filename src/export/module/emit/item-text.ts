@@ -46,7 +46,7 @@ function itemText(
     return `${item.text.replaceAll('#', () => numberText(numbers[k]!, growth[k++]!))};`;
   }
   const name = variables[depth]!;
-  const own = item.steps.map((step, k) => {
+  const steps = item.steps.map((step, k) => {
     if (step === 0) return growth[k]!;
     if (step < 0) return `${growth[k]}-${name}*${-step}`;
     return `${growth[k]}+${step === 1 ? name : `${name}*${step}`}`;
@@ -54,7 +54,7 @@ function itemText(
   let at = 0;
   const body = item.body.map((each) => {
     const end = at + each.numbers.length;
-    const text = itemText(each, numbers.slice(at, end), own.slice(at, end), depth + 1);
+    const text = itemText(each, numbers.slice(at, end), steps.slice(at, end), depth + 1);
     at = end;
     return text;
   });

@@ -94,7 +94,7 @@ function addWrite(
 ): void {
   const { view, at, values } = action;
   const others = matcher.others(i, action);
-  const own = values.map((value, k) =>
+  const matches = values.map((value, k) =>
     matcher.match(
       value,
       others.map((o) => o.values[k]!),
@@ -105,12 +105,12 @@ function addWrite(
     others.map((other) => other.at),
   );
   invariant(typeof place === 'number', 'a place that a run computes');
-  const plain = own.filter((each) => typeof each === 'number');
-  if (own.length > mostSingly && plain.length === own.length) {
+  const plain = matches.filter((each) => typeof each === 'number');
+  if (matches.length > mostSingly && plain.length === matches.length) {
     add(`${view}.set(${names.table(view, plain)},#)`, place);
     return;
   }
-  own.forEach((value, k) => {
+  matches.forEach((value, k) => {
     add(`${view}[#]=#`, place + k, value);
   });
 }

@@ -16,9 +16,9 @@ export function composedUnary(to: Emitter, name: UnaryName, x: Value): Value {
     const rounded = to.binary('subtract', sum, one);
     const share = to.binary('divide', to.unary('log', sum), rounded);
     const corrected = to.binary('multiply', share, x);
-    const own = to.select(to.compare('EQ', sum, one), x, corrected);
+    const result = to.select(to.compare('EQ', sum, one), x, corrected);
     const infinity = to.constant(Number.POSITIVE_INFINITY, element);
-    return to.select(to.compare('EQ', x, infinity), x, own);
+    return to.select(to.compare('EQ', x, infinity), x, result);
   }
   const power = to.unary('exponential', x);
   const less = to.binary('subtract', power, one);

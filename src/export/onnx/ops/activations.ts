@@ -11,11 +11,11 @@ function node(
 ): Activation {
   return ({ to, inputs, attrs }) => {
     const [x] = inputs as [Value];
-    const own = Object.entries(attributes).map(([name, from]) => {
+    const entries = Object.entries(attributes).map(([name, from]) => {
       const value = typeof from === 'number' ? from : (attrs[from] as number);
       return [name, { float: value }] as const;
     });
-    return to.op(opType, [x], x.element, x.shape, Object.fromEntries(own));
+    return to.op(opType, [x], x.element, x.shape, Object.fromEntries(entries));
   };
 }
 

@@ -4,8 +4,8 @@ import type { Emitter, Value } from '../emit/emitter.ts';
 /** Converts negative positions, counted from the end. */
 function fromStart(to: Emitter, index: Value, sizes: readonly number[]): Value {
   const zero = to.constant(0, 'i32', index.shape);
-  const own = to.literal(sizes, 'i32', [sizes.length]);
-  const size = to.broadcastIn(own, [0], index.shape);
+  const shape = to.literal(sizes, 'i32', [sizes.length]);
+  const size = to.broadcastIn(shape, [0], index.shape);
   return to.select(to.compare('LT', index, zero), to.binary('add', index, size), index);
 }
 

@@ -161,14 +161,14 @@ export function directGradRow(f: FunctionBuilder): void {
       for (let tap = 0; tap < 4; tap++) {
         const isOne = op('i32.gt_s', load('i32.load', get(vectors), i * 12 + 8), i32(tap));
         f.if(isOne, () => {
-          const own: Code = lane('f32x4.extract_lane', tap, get(sum));
+          const laneSum: Code = lane('f32x4.extract_lane', tap, get(sum));
           f.if(
             get(started),
             () => {
-              const added = op('f32.add', load('f32.load', get(to), tap * 4), own);
+              const added = op('f32.add', load('f32.load', get(to), tap * 4), laneSum);
               f.emit(store('f32.store', get(to), added, tap * 4));
             },
-            () => f.emit(store('f32.store', get(to), own, tap * 4)),
+            () => f.emit(store('f32.store', get(to), laneSum, tap * 4)),
           );
         });
       }

@@ -178,14 +178,14 @@ export class PackedPart extends ConvPart {
         f.add(tile, 4);
       });
     };
-    const own = (): Code => load('f32.load', get(tile));
+    const tileElement = (): Code => load('f32.load', get(tile));
     f.countDown(rowsLeft, 1, () => {
       f.set(table, get(this.#outColumns));
       f.set(left, get(this.factors.columns));
       f.if(
         get(isFirst),
-        () => along(own),
-        () => along(() => op('f32.add', load('f32.load', get(place)), own())),
+        () => along(tileElement),
+        () => along(() => op('f32.add', load('f32.load', get(place)), tileElement())),
       );
       f.add(row, this.own('outChannel'));
     });

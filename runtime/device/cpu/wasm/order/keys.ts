@@ -43,8 +43,8 @@ export const keyFormats: { readonly [D in SortedDType]: KeyFormat } = {
       const sign = f.constant(i32x4(signBit));
       const magnitude = and(get(bits!), f.constant(i32x4(0x7fffffff)));
       const isMissing = op('i32x4.gt_s', magnitude, f.constant(i32x4(0x7f800000)));
-      const own = withoutNegativeZero(f, bits!, op('i32x4.eq', get(bits!), sign));
-      return [or(xor(get(own), or(signs(own), sign)), isMissing)];
+      const normalized = withoutNegativeZero(f, bits!, op('i32x4.eq', get(bits!), sign));
+      return [or(xor(get(normalized), or(signs(normalized), sign)), isMissing)];
     },
     move: moveWord,
   },

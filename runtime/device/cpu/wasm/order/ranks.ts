@@ -25,8 +25,8 @@ const four = [0, 1, 2, 3];
  * four at a time, so that no branch depends on the keys.
  */
 export function writeRanks(f: FunctionBuilder, { words, ranks, end }: Ranked): void {
-  const own = words.map(() => f.local('v128'));
-  const keys = own.map(get);
+  const wordLocals = words.map(() => f.local('v128'));
+  const keys = wordLocals.map(get);
   const rank = f.local('v128');
   const at = f.local('i32', get(words[0]!));
   const other = f.local('i32');
@@ -42,7 +42,7 @@ export function writeRanks(f: FunctionBuilder, { words, ranks, end }: Ranked): v
       f.add(other, 16);
     });
   f.while(op('i32.lt_u', get(at), get(end)), () => {
-    own.forEach((local, i) => {
+    wordLocals.forEach((local, i) => {
       f.set(local, load('v128.load', address(i, at)));
     });
     const position = op('i32.shr_u', op('i32.sub', get(at), get(words[0]!)), i32(2));
@@ -50,7 +50,7 @@ export function writeRanks(f: FunctionBuilder, { words, ranks, end }: Ranked): v
     f.set(other, get(words[0]!));
     upTo(at, (earlier) => f.set(rank, op('i32x4.add', get(rank), less(keys, earlier))));
     for (const k of four) {
-      const same = own.map((local) => shuffle(get(local), get(local), [k, k, k, k]));
+      const same = wordLocals.map((local) => shuffle(get(local), get(local), [k, k, k, k]));
       const laterLanes = four.reduce(
         (mask, i) => lane('i32x4.replace_lane', i, mask, i32(i > k ? -1 : 0)),
         i32x4(0),

@@ -96,9 +96,9 @@ export function productText(t: TileText, node: number): void {
   const rowCount = threadsAcross * perThread;
   // The right factor's part follows the left factor's.
   const behind = `${tileDepth * rowCount}u + `;
-  const own = upTo(perThread);
+  const indices = upTo(perThread);
   const columns = upTo(columnsPerThread);
-  for (const r of own) for (const c of columns) w.line(`${productName(node, r, c)} = 0.0f;`);
+  for (const r of indices) for (const c of columns) w.line(`${productName(node, r, c)} = 0.0f;`);
   w.line(`for (var d = 0u; d < ${depth}; d = d + ${tileDepth}u) {`);
   const load = (matrix: TileMatrix, side: 'left' | 'right') => {
     const count = side === 'left' ? rowCount : tileColumns;
@@ -128,11 +128,11 @@ export function productText(t: TileText, node: number): void {
     'workgroupBarrier();',
     `let steps = min(${tileDepth}u, ${depth} - d);`,
     'for (var j = 0u; j < steps; j = j + 1u) {',
-    ...own.map((r) => `let a${r} = factors[j * ${rowCount}u + ty + ${r * threadsAcross}u];`),
+    ...indices.map((r) => `let a${r} = factors[j * ${rowCount}u + ty + ${r * threadsAcross}u];`),
     ...columns.map(
       (c) => `let c${c} = factors[${behind}j * ${tileColumns}u + tx + ${c * threadsAcross}u];`,
     ),
-    ...own.flatMap((r) =>
+    ...indices.flatMap((r) =>
       columns.map((c) => {
         const sum = productName(node, r, c);
         return `${sum} = ${sum} + a${r} * c${c};`;

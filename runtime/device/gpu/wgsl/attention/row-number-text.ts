@@ -70,11 +70,11 @@ function singleThreadFold(t: TileText): RowFoldText {
 
 /** For one partial result per thread along a row; a tile's width is a multiple of their number. */
 function byThreads(t: TileText): RowFoldText {
-  const own = upTo(t.perThread);
+  const indices = upTo(t.perThread);
   return {
-    start: () => t.w.line(...own.map((r) => `var x${r} = neutral(step);`)),
+    start: () => t.w.line(...indices.map((r) => `var x${r} = neutral(step);`)),
     add: () => {
-      for (const r of own) {
+      for (const r of indices) {
         for (const c of upTo(columnsPerThread)) {
           t.w.line(step(`x${r}`, cell(rowInTile(r), columnInTile(c))));
         }

@@ -101,8 +101,9 @@ export function valueFunction(
       for (const index of nodesBefore(body, read)) {
         if (!texts.has(index)) texts.set(index, nodeText(w, values, index, texts));
       }
-      const own = read.map((index) => texts.get(index)!);
-      const text = step.kind === 'result' ? own[0]! : contribution(step.number, own, body);
+      const operandTexts = read.map((index) => texts.get(index)!);
+      const text =
+        step.kind === 'result' ? operandTexts[0]! : contribution(step.number, operandTexts, body);
       w.line(
         number < steps.length - 1
           ? `if (step == ${number}u) { return ${text}; }`
@@ -143,8 +144,8 @@ function nodeText(
       return w.let(uniformText(w, node.part, body));
     case 'row': {
       const { rowFolds, element } = rowOps[node.op];
-      const own = node.sources.map((from) => known.get(from)!);
-      return w.let(element(own, numberNames(index, rowFolds.length, body)));
+      const sourceTexts = node.sources.map((from) => known.get(from)!);
+      return w.let(element(sourceTexts, numberNames(index, rowFolds.length, body)));
     }
     case 'pointwise':
       return pointwiseText(w, values, `n${index}`, node, known);

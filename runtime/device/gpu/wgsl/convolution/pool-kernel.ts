@@ -163,12 +163,12 @@ export const maxPoolGradPlan: KernelPlanner = ([dy, places], [dx], attrs) => {
       }
       w.line(`for (var ${number} = ${first}; ${number} < ${end}; ${number} = ${number} + 1u) {`);
     };
-    const own = w.let(`i32(${h} * ${w.count('width', dx!.shape[3]!)} + ${v})`);
+    const position = w.let(`i32(${h} * ${w.count('width', dx!.shape[3]!)} + ${v})`);
     w.line('var sum = 0.0f;');
     loop(0, h, 'oh');
     loop(1, v, 'ow');
     w.line(
-      `if (${at(1, [n, c, 'oh', 'ow'])} == ${own}) { sum = sum + ${at(0, [n, c, 'oh', 'ow'])}; }`,
+      `if (${at(1, [n, c, 'oh', 'ow'])} == ${position}) { sum = sum + ${at(0, [n, c, 'oh', 'ow'])}; }`,
       '}',
       '}',
       store(2, [n, c, h, v], 'sum'),

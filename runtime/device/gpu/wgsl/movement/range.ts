@@ -19,8 +19,8 @@ export const arangePlan: KernelPlanner = (_inputs, [out], attrs) => {
         name,
         isFloat || cut ? { kind: 'number', value } : { kind: 'int', value: value | 0 },
       );
-    const own = `${isFloat || cut ? 'f32' : 'i32'}(e)`;
-    const value = `${number('start', start)} + ${own} * ${number('step', step)}`;
+    const elementText = `${isFloat || cut ? 'f32' : 'i32'}(e)`;
+    const value = `${number('start', start)} + ${elementText} * ${number('step', step)}`;
     w.line(store(0, cut ? `f_to_int(${value})` : value));
   });
   return { scratch: [], stages: [stage] };

@@ -121,7 +121,7 @@ function blockStage({ count, size, source, writeKey }: Lines, target: SortedTarg
       w.shared('keys', `array<u32, ${cells}>`);
       w.shared('places', `array<u32, ${cells}>`);
       const [length, parts] = [w.count('size', size), w.count('blocks', blocks)];
-      const own = w.count('block', block);
+      const blockText = w.count('block', block);
       w.function('key(line : u32, k : u32) -> u32', () => {
         writeKey(w, elementsFrom(w, 0).at);
       });
@@ -131,9 +131,9 @@ function blockStage({ count, size, source, writeKey }: Lines, target: SortedTarg
       const cell = (then: () => void): void => {
         w.line(
           `for (var c = thread; c < ${cells}u; c = c + ${threads}u) {`,
-          `let unit = group * ${w.count('perGroup', perGroup)} + c / ${own};`,
+          `let unit = group * ${w.count('perGroup', perGroup)} + c / ${blockText};`,
           `let line = unit / ${parts};`,
-          `let k = (unit - line * ${parts}) * ${own} + c % ${own};`,
+          `let k = (unit - line * ${parts}) * ${blockText} + c % ${blockText};`,
           `let exists = line < ${w.count('lines', count)} && k < ${length};`,
         );
         then();
@@ -149,13 +149,13 @@ function blockStage({ count, size, source, writeKey }: Lines, target: SortedTarg
       });
       w.line(
         'workgroupBarrier();',
-        `for (var width = 2u; width <= ${own}; width = width * 2u) {`,
+        `for (var width = 2u; width <= ${blockText}; width = width * 2u) {`,
         'for (var step = width / 2u; step > 0u; step = step / 2u) {',
         `for (var p = thread; p < ${cells / 2}u; p = p + ${threads}u) {`,
         'let low = p * 2u - (p & (step - 1u));',
         'let high = low + step;',
         'let isAfter = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);',
-        `if (isAfter != ((low & width & (${own} - 1u)) != 0u)) {`,
+        `if (isAfter != ((low & width & (${blockText} - 1u)) != 0u)) {`,
         'let key = keys[low];',
         'keys[low] = keys[high];',
         'keys[high] = key;',
@@ -198,7 +198,7 @@ function mergeStage(
         target.store(w, elementsFrom(w, 2));
       });
       const length = w.count('size', size);
-      const own = w.count('run', run);
+      const runText = w.count('run', run);
       w.line(
         `let e = group * ${workgroupThreads}u + thread;`,
         `if (e >= ${w.count('elements', total)}) { return; }`,
@@ -207,11 +207,11 @@ function mergeStage(
       w.line(
         `let key = ${at(0, 'e')};`,
         `let first = ${line} * ${length};`,
-        `let number = ${k} / ${own};`,
+        `let number = ${k} / ${runText};`,
         // The other run of the pair: counts its elements before this one.
-        `let other = (number ^ 1u) * ${own};`,
+        `let other = (number ^ 1u) * ${runText};`,
         `var low = min(other, ${length});`,
-        `var high = min(other + ${own}, ${length});`,
+        `var high = min(other + ${runText}, ${length});`,
         `let start = low;`,
         // Of equal keys, those of the first run come first.
         'let isFirst = (number & 1u) == 0u;',
@@ -220,7 +220,7 @@ function mergeStage(
         `let found = ${at(0, 'first + middle')};`,
         'if (found < key || (found == key && !isFirst)) { low = middle + 1u; } else { high = middle; }',
         '}',
-        `let rank = min(number, number ^ 1u) * ${own} + ${k} - number * ${own} + low - start;`,
+        `let rank = min(number, number ^ 1u) * ${runText} + ${k} - number * ${runText} + low - start;`,
         `store(${line}, rank, key, ${at(1, 'e')});`,
       );
       return {
