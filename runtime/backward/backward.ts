@@ -1,6 +1,6 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
+import { edgeOf, type GradientEdge } from '../autograd/gradient-edge.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
-import { type Place, placeOf } from '../autograd/place.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, AutogradError } from '../errors/errors.ts';
 import { add } from '../ops/arithmetic/arithmetic.ts';
@@ -50,7 +50,7 @@ export function backward(
   const [own, given] = operandsOf(gradient, options);
   expectOptions('backward', given, backwardKinds);
   const { inputs } = given;
-  const requested = inputs && placesOf('backward', inputs);
+  const requested = inputs && edgesOf('backward', inputs);
   const root = rootOf('backward', output, own);
   retainGradients(inputs);
   runBackward([root], accumulating(given, requested));
@@ -68,7 +68,7 @@ export async function backwardAsync(
   const [own, given] = operandsOf(gradient, options);
   expectOptions('backwardAsync', given, backwardKinds);
   const { inputs } = given;
-  const requested = inputs && placesOf('backwardAsync', inputs);
+  const requested = inputs && edgesOf('backwardAsync', inputs);
   const root = rootOf('backwardAsync', output, own);
   retainGradients(inputs);
   await runBackwardAsync([root], accumulating(given, requested));
@@ -102,8 +102,8 @@ function retainGradients(inputs: BackwardOptions['inputs']): void {
 const listOf = (inputs: Tensor | readonly Tensor[]): readonly Tensor[] =>
   'holderFor' in inputs ? [inputs] : inputs;
 
-/** Returns the inputs' places. Throws ArgumentError if there are none, AutogradError if one needs no gradient. */
-export function placesOf(use: string, inputs: Tensor | readonly Tensor[]): readonly Place[] {
+/** Returns the inputs' edges. Throws ArgumentError if there are none, AutogradError if one needs no gradient. */
+export function edgesOf(use: string, inputs: Tensor | readonly Tensor[]): readonly GradientEdge[] {
   const list = listOf(inputs);
   if (list.length === 0) {
     throw new ArgumentError({
@@ -114,19 +114,19 @@ export function placesOf(use: string, inputs: Tensor | readonly Tensor[]): reado
     });
   }
   for (const input of list) expectHistory(use, input);
-  return list.map(placeOf);
+  return list.map(edgeOf);
 }
 
 function accumulating(
   { createGraph = false, retainGraph = createGraph }: BackwardOptions,
-  requested: readonly Place[] | undefined,
+  requested: readonly GradientEdge[] | undefined,
 ) {
   return {
     retainGraph,
     createGraph,
     ...(requested && { inputs: requested }),
-    sink: (place: Place, arrived: Tensor) => {
-      if ('leaf' in place) accumulate(place.leaf, arrived);
+    sink: (edge: GradientEdge, arrived: Tensor) => {
+      if ('leaf' in edge) accumulate(edge.leaf, arrived);
       else arrived.dispose();
     },
   };

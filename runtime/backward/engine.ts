@@ -1,5 +1,5 @@
 import { enableGrad, noGrad } from '../autograd/grad-mode.ts';
-import { indexOf, type Key, keyOf, type Place, placeOf } from '../autograd/place.ts';
+import { edgeOf, type GradientEdge, indexOf, type Key, keyOf } from '../autograd/gradient-edge.ts';
 import { share } from '../autograd/share.ts';
 import { withoutMoves } from '../ops/core/guarded-op.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
@@ -14,11 +14,11 @@ import {
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Inboxes, Names } from './gradient-names.ts';
 import { passOutput, throughHooks } from './hooks.ts';
-import { RequestedPlaces } from './requested-places.ts';
+import { RequestedEdges } from './requested-edges.ts';
 import { sum } from './sum.ts';
 
-/** Receives the complete gradient of a place and owns the handle. */
-type GradientSink = (place: Place, gradient: Tensor) => void;
+/** Receives the complete gradient of an edge and owns the handle. */
+type GradientSink = (edge: GradientEdge, gradient: Tensor) => void;
 
 interface Root {
   readonly tensor: Tensor;
@@ -31,8 +31,8 @@ export interface RunOptions {
   readonly retainGraph: boolean;
   /** Records the backward ops, so that gradients can be differentiated. False by default. */
   readonly createGraph?: boolean;
-  /** The places that `sink` requests; all leaves by default. Nodes that lead to none of them don't run. */
-  readonly inputs?: readonly Place[];
+  /** The edges that `sink` requests; all leaves by default. Nodes that lead to none of them don't run. */
+  readonly inputs?: readonly GradientEdge[];
   readonly sink: GradientSink;
   readonly names?: Names | undefined;
   /** Called when a contribution is added to a leaf's earlier ones, by the engine or by a node. */
@@ -82,13 +82,13 @@ class BackwardPass implements Inboxes {
   readonly #inboxes = new Map<Key, Inbox>();
   /** Nodes whose gradients are complete, oldest first. */
   readonly #ready: GradNode[] = [];
-  readonly #requested: RequestedPlaces;
+  readonly #requested: RequestedEdges;
   /** For nodes of which only some outputs contribute: the targets that these outputs lead to. */
   readonly #leads = new Map<GradNode, readonly boolean[]>();
 
   constructor(options: RunOptions) {
     this.#options = options;
-    this.#requested = new RequestedPlaces(options.inputs);
+    this.#requested = new RequestedEdges(options.inputs);
   }
 
   run(roots: readonly Root[]): void {
@@ -127,7 +127,7 @@ class BackwardPass implements Inboxes {
   }
 
   #deliverRoots(roots: readonly Root[]): void {
-    for (const { tensor, gradient } of roots) this.#deliver(placeOf(tensor), gradient);
+    for (const { tensor, gradient } of roots) this.#deliver(edgeOf(tensor), gradient);
   }
 
   /** Frees the gradients of an unfinished pass after an exception. */
@@ -153,38 +153,38 @@ class BackwardPass implements Inboxes {
 
   #sumsFor(node: GradNode, summed: Set<number>): TakeSum {
     return (target) => {
-      const place = this.#targetsOf(node)[target];
-      if (!place) return null;
+      const edge = this.#targetsOf(node)[target];
+      if (!edge) return null;
       summed.add(target);
-      return this.#takeSum(node, place);
+      return this.#takeSum(node, edge);
     };
   }
 
   #countEdges(roots: readonly Root[]): void {
-    const places = roots.map(({ tensor }) => placeOf(tensor));
-    this.#requested.findLeading(places);
+    const edges = roots.map(({ tensor }) => edgeOf(tensor));
+    this.#requested.findLeading(edges);
     const pending: GradNode[] = [];
     /** Nodes that must know their contributing outputs, and those found so far. */
     const waiting = new Map<GradNode, Set<number>>();
-    const count = (given: Place) => {
-      for (const place of this.#options.names?.of(given) ?? [given]) countOne(place);
+    const count = (given: GradientEdge) => {
+      for (const edge of this.#options.names?.of(given) ?? [given]) countOne(edge);
     };
-    const countOne = (place: Place) => {
-      if (!this.#requested.concerns(place)) return;
-      const key = keyOf(place);
-      if ('node' in place) waiting.get(place.node)?.add(place.index);
+    const countOne = (edge: GradientEdge) => {
+      if (!this.#requested.concerns(edge)) return;
+      const key = keyOf(edge);
+      if ('node' in edge) waiting.get(edge.node)?.add(edge.index);
       const inbox = this.#inboxes.get(key);
       if (inbox) {
         inbox.missing++;
         return;
       }
       this.#inboxes.set(key, { gradients: [], missing: 1 });
-      if (!('node' in place) || !this.#requested.runs(place.node)) return;
-      this.#refuseConsumed(place);
-      if (place.node.leadsTo) waiting.set(place.node, new Set([place.index]));
-      else pending.push(place.node);
+      if (!('node' in edge) || !this.#requested.runs(edge.node)) return;
+      this.#refuseConsumed(edge);
+      if (edge.node.leadsTo) waiting.set(edge.node, new Set([edge.index]));
+      else pending.push(edge.node);
     };
-    for (const place of places) count(place);
+    for (const edge of edges) count(edge);
     do {
       for (let node = pending.pop(); node; node = pending.pop()) {
         for (const target of node.targets) if (target) count(target);
@@ -195,7 +195,7 @@ class BackwardPass implements Inboxes {
   /** Only later nodes lead to a node, so all contributing outputs of the latest waiting node are known. */
   #countYoungest(
     waiting: Map<GradNode, ReadonlySet<number>>,
-    count: (place: Place) => void,
+    count: (edge: GradientEdge) => void,
   ): boolean {
     if (waiting.size === 0) return false;
     const node = [...waiting.keys()].reduce((a, b) => (a.sequence > b.sequence ? a : b));
@@ -270,7 +270,7 @@ class BackwardPass implements Inboxes {
   }
 
   /**
-   * Whether several gradients have yet to arrive at one of the places: if the node passes on more than one of them, the
+   * Whether several gradients have yet to arrive at one of the edges: if the node passes on more than one of them, the
    * last bit of their sum depends on the order.
    */
   #awaitMore(targets: readonly Target[]): boolean {
@@ -296,48 +296,48 @@ class BackwardPass implements Inboxes {
     return innerOutputs && pass;
   }
 
-  #deliver(place: Place, gradient: Tensor | null): void {
+  #deliver(edge: GradientEdge, gradient: Tensor | null): void {
     const { names } = this.#options;
-    if (names) names.deliver(place, gradient, this);
-    else this.put(place, gradient);
+    if (names) names.deliver(edge, gradient, this);
+    else this.put(edge, gradient);
   }
 
-  put(place: Place, gradient: Tensor | null): void {
-    const inbox = this.#inboxes.get(keyOf(place));
-    if (!inbox || !this.#requested.concerns(place)) {
+  put(edge: GradientEdge, gradient: Tensor | null): void {
+    const inbox = this.#inboxes.get(keyOf(edge));
+    if (!inbox || !this.#requested.concerns(edge)) {
       gradient?.dispose();
       return;
     }
-    const index = indexOf(place);
+    const index = indexOf(edge);
     if (gradient) {
       const earlier = inbox.gradients[index];
-      inbox.gradients[index] = earlier ? this.#add(place, earlier, gradient) : gradient;
+      inbox.gradients[index] = earlier ? this.#add(edge, earlier, gradient) : gradient;
     }
     if (--inbox.missing > 0) return;
-    if ('node' in place) this.#enqueue(place.node);
-    else this.#finishLeaf(place.leaf, inbox);
+    if ('node' in edge) this.#enqueue(edge.node);
+    else this.#finishLeaf(edge.leaf, inbox);
   }
 
-  #add(place: Place, earlier: Tensor, gradient: Tensor): Tensor {
+  #add(edge: GradientEdge, earlier: Tensor, gradient: Tensor): Tensor {
     const total = sum(earlier, gradient);
-    if ('leaf' in place) this.#options.onLeafSum?.(place.leaf, total);
+    if ('leaf' in edge) this.#options.onLeafSum?.(edge.leaf, total);
     return total;
   }
 
   /** Takes the sum of the gradients received so far, for a node that adds its own contributions one by one. */
-  #takeSum(node: GradNode, place: Place): Tensor | null {
+  #takeSum(node: GradNode, edge: GradientEdge): Tensor | null {
     const { names } = this.#options;
-    return names ? names.take(node, place, this) : this.take(place);
+    return names ? names.take(node, edge, this) : this.take(edge);
   }
 
-  set(place: Place, gradient: Tensor): void {
-    this.#inboxes.get(keyOf(place))!.gradients[indexOf(place)] = gradient;
+  set(edge: GradientEdge, gradient: Tensor): void {
+    this.#inboxes.get(keyOf(edge))!.gradients[indexOf(edge)] = gradient;
   }
 
-  take(place: Place): Tensor | null {
-    const gradients = this.#inboxes.get(keyOf(place))?.gradients;
-    const earlier = gradients?.[indexOf(place)] ?? null;
-    if (earlier) gradients![indexOf(place)] = null;
+  take(edge: GradientEdge): Tensor | null {
+    const gradients = this.#inboxes.get(keyOf(edge))?.gradients;
+    const earlier = gradients?.[indexOf(edge)] ?? null;
+    if (earlier) gradients![indexOf(edge)] = null;
     return earlier;
   }
 

@@ -1,5 +1,5 @@
 import { enableGrad } from '../autograd/grad-mode.ts';
-import { indexOf, type Key, keyOf, type Place, placeOf } from '../autograd/place.ts';
+import { edgeOf, type GradientEdge, indexOf, type Key, keyOf } from '../autograd/gradient-edge.ts';
 import { share } from '../autograd/share.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, AutogradError } from '../errors/errors.ts';
@@ -62,21 +62,21 @@ export function gradWith(
 ): (Tensor | null)[] {
   expectOptions('grad', options, gradKinds);
   const { createGraph = false, retainGraph = createGraph } = options;
-  const places = listOf(inputs).map(requestedPlace);
+  const edges = listOf(inputs).map(requestedEdge);
   const found = new Map<Key, Tensor[]>();
   try {
     runBackward(rootsFor(listOf(outputs), options.gradOutputs ?? null), {
       retainGraph,
       createGraph,
       ...watch,
-      inputs: places,
-      sink: (place, gradient) => {
-        const gradients = found.get(keyOf(place)) ?? [];
-        gradients[indexOf(place)] = gradient;
-        found.set(keyOf(place), gradients);
+      inputs: edges,
+      sink: (edge, gradient) => {
+        const gradients = found.get(keyOf(edge)) ?? [];
+        gradients[indexOf(edge)] = gradient;
+        found.set(keyOf(edge), gradients);
       },
     });
-    const arrived = places.map((place) => found.get(keyOf(place))?.[indexOf(place)]);
+    const arrived = edges.map((edge) => found.get(keyOf(edge))?.[indexOf(edge)]);
     const missing = arrived.indexOf(undefined);
     if (missing >= 0 && !options.allowUnused) throw unused(listOf(inputs)[missing]!, missing);
     // Now owned by the surrounding tidy, like any result.
@@ -92,9 +92,9 @@ function listOf(tensors: OneOrMore): readonly Tensor[] {
   return tensors as readonly Tensor[];
 }
 
-function requestedPlace(input: Tensor): Place {
+function requestedEdge(input: Tensor): GradientEdge {
   expectHistory('grad', input);
-  return placeOf(input);
+  return edgeOf(input);
 }
 
 function rootsFor(

@@ -1,6 +1,6 @@
 /** Hooks that observe, and may replace, the gradient of a tensor. */
 
-import { type Place, placeOf } from '../autograd/place.ts';
+import { edgeOf, type GradientEdge } from '../autograd/gradient-edge.ts';
 import { share } from '../autograd/share.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, AutogradError, ShapeError } from '../errors/errors.ts';
@@ -23,8 +23,8 @@ export interface HookHandle {
 export function registerHook(tensor: Tensor, hook: GradHook): HookHandle {
   expectFunction('registerHook', hook);
   expectGradient('registerHook', tensor);
-  const place = placeOf(tensor);
-  const hooks = hooksAt(place);
+  const edge = edgeOf(tensor);
+  const hooks = hooksAt(edge);
   // A new entry, because the same function may be registered twice.
   const entry = { run: hook };
   hooks.push(entry);
@@ -36,12 +36,12 @@ export function registerHook(tensor: Tensor, hook: GradHook): HookHandle {
   };
 }
 
-function hooksAt(place: Place): HookEntry[] {
-  if ('leaf' in place) {
-    place.leaf.hooks ??= [];
-    return place.leaf.hooks;
+function hooksAt(edge: GradientEdge): HookEntry[] {
+  if ('leaf' in edge) {
+    edge.leaf.hooks ??= [];
+    return edge.leaf.hooks;
   }
-  const { node, index } = place;
+  const { node, index } = edge;
   node.hooks ??= [];
   node.hooks[index] ??= [];
   return node.hooks[index];

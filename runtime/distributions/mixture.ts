@@ -71,11 +71,11 @@ export class MixtureSameFamily extends Distribution {
     const { batchShape, eventShape } = this;
     const classes = this.mixture.expand(batchShape).sample(shape);
     const each = this.components.sample(shape);
-    const place = each.rank - 1 - eventShape.length;
+    const dim = each.rank - 1 - eventShape.length;
     const events = eventShape.map(() => 1);
     const column = reshape(classes, [...shape, ...batchShape, 1, ...events]);
     const index = expand(column, [...shape, ...batchShape, 1, ...eventShape]);
-    return squeeze(gather(each, place, index), place);
+    return squeeze(gather(each, dim, index), dim);
   }
 
   /** The dimension of the components. */

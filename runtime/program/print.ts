@@ -83,9 +83,9 @@ function printPositions({ at, parts }: ProgramOp): string {
 function printOp(program: Program, op: ProgramOp, options: PrintOptions): string {
   const outputs = op.outputs.map((id) => printDefinition(program, id)).join(', ');
   const attrs = Object.entries(op.attrs).map(([key, value]) => `${key}=${printAttr(value)}`);
-  const place = op.op.kernel.kind === 'onCpu' ? '@cpu' : '';
+  const device = op.op.kernel.kind === 'onCpu' ? '@cpu' : '';
   const call = [
-    `${op.op.name}${place} ${op.inputs.map(printValue).join(', ')}`.trimEnd(),
+    `${op.op.name}${device} ${op.inputs.map(printValue).join(', ')}`.trimEnd(),
     ...attrs,
   ];
   const text = outputs === '' ? `  ${call.join(' ')}` : `  ${outputs} = ${call.join(' ')}`;

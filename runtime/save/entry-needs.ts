@@ -46,17 +46,17 @@ export function entryNeeds(entry: SavedEntry): GuardCheck[] {
   return [...needs.values()];
 }
 
-function checkOf(kind: Need, place: SavedSource): GuardCheck {
-  const [read, isOne] = [sourceReader(place), holds[kind]];
+function checkOf(kind: Need, source: SavedSource): GuardCheck {
+  const [read, isOne] = [sourceReader(source), holds[kind]];
   return (values) => {
     const found = read(values);
     if (isOne(found)) return undefined;
-    const given = `${printSavedSource(place, values.state)} is ${describe(found)}`;
+    const given = `${printSavedSource(source, values.state)} is ${describe(found)}`;
     return { kind: 'other', given, expected: `${/^[aeo]/.test(kind) ? 'an' : 'a'} ${kind}` };
   };
 }
 
-function needOfTarget(effect: SavedEffect, need: (kind: Need, place: SavedSource) => void): void {
+function needOfTarget(effect: SavedEffect, need: (kind: Need, source: SavedSource) => void): void {
   switch (effect.kind) {
     case 'disposeOutput':
     case 'keepOutput':

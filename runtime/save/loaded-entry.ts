@@ -270,10 +270,10 @@ function runProgram(
 }
 
 function notANumber({ numbers }: SavedEntry, values: CallValues): ArgumentError {
-  const place = numbers.find((each) => typeof sourceReader(each)(values) !== 'number')!;
-  const given = describe(sourceReader(place)(values));
+  const source = numbers.find((each) => typeof sourceReader(each)(values) !== 'number')!;
+  const given = describe(sourceReader(source)(values));
   return new ArgumentError({
-    what: `${printSavedSource(place, values.state)} is not a number`,
+    what: `${printSavedSource(source, values.state)} is not a number`,
     given,
     expected: 'a number, as when the program was made',
     remedy: 'pass what the function takes',
@@ -351,12 +351,12 @@ function compileEffect(effect: SavedEffect): (results: CallResults) => Change {
 
 /** Changes a property of an object in an argument. */
 function changeProperty(
-  place: SavedSource,
+  source: SavedSource,
   change: (object: object, key: string) => void,
 ): (results: CallResults) => Change {
-  if (place.kind !== 'property') return () => () => {};
-  const { key } = place;
-  const objectOf = sourceReader(place.base);
+  if (source.kind !== 'property') return () => () => {};
+  const { key } = source;
+  const objectOf = sourceReader(source.base);
   return (results) => {
     const object = objectOf(results) as object;
     return () => change(object, key);

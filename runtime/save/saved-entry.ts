@@ -147,21 +147,21 @@ function readEffect(field: Field, limits: Limits): SavedEffect {
   }
   if (kind === 'draw') return { kind, count: readRecipe(field.get('count'), limits) };
   const at = field.get('place');
-  const place = readSource(at, limits.states);
-  const isProperty = place.kind === 'property';
-  const isInArgument = isProperty || place.kind === 'argument';
+  const source = readSource(at, limits.states);
+  const isProperty = source.kind === 'property';
+  const isInArgument = isProperty || source.kind === 'argument';
   const fits = {
-    set: isProperty || place.kind === 'state',
+    set: isProperty || source.kind === 'state',
     delete: isProperty,
     fill: isInArgument,
-    dispose: isInArgument || place.kind === 'state',
+    dispose: isInArgument || source.kind === 'state',
   };
   if (!fits[kind]) at.fail('a place that can be changed');
-  if (kind === 'delete' || kind === 'dispose') return { kind, place };
-  if (kind === 'set') return { kind, place, value: readRecipe(field.get('value'), limits) };
+  if (kind === 'delete' || kind === 'dispose') return { kind, place: source };
+  if (kind === 'set') return { kind, place: source, value: readRecipe(field.get('value'), limits) };
   return {
     kind,
-    place,
+    place: source,
     from: field.get('from').oneOf(['start', 'end']),
     items: field.list('items', (item) => (item.isNull ? null : readRecipe(item, limits))),
   };

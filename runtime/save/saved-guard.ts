@@ -50,10 +50,10 @@ export function encodeGuard(guard: SavedGuard): unknown {
     return { kind, number: encodeNumber(expr), value: encodePrimitive(value) };
   }
   const { kind, source, ...facts } = guard;
-  const place = encodeSource(source);
-  if (guard.kind === 'value') return { kind, place, value: encodePrimitive(guard.value) };
-  if (guard.kind !== 'same') return { kind, place, ...facts };
-  return { kind, place, other: encodeSource(guard.other), same: guard.same };
+  const encoded = encodeSource(source);
+  if (guard.kind === 'value') return { kind, place: encoded, value: encodePrimitive(guard.value) };
+  if (guard.kind !== 'same') return { kind, place: encoded, ...facts };
+  return { kind, place: encoded, other: encodeSource(guard.other), same: guard.same };
 }
 
 export function readGuard(field: Field, states: number): SavedGuard {

@@ -38,7 +38,7 @@ const safe = Number.MAX_SAFE_INTEGER;
 
 /** The document is validated later, when it is filled with sizes. */
 export function readSizes(field: Field, states: number): SavedSizes {
-  const places = field.list('places', (place) => readSource(place, states));
+  const places = field.list('places', (item) => readSource(item, states));
   const bounds = field.list(
     'bounds',
     (pair) => {
@@ -180,8 +180,8 @@ export class LoadedSizes {
     if (outside) return outside;
     const entry = this.entryFor(values);
     if (entry) return entry.misfit(values);
-    const sizes = this.saved.places.map((place, i) => {
-      return `${printSavedSource(place, values.state)} is ${String(this.#readers[i]!(values))}`;
+    const sizes = this.saved.places.map((source, i) => {
+      return `${printSavedSource(source, values.state)} is ${String(this.#readers[i]!(values))}`;
     });
     return { kind: 'shape', given: sizes.join(', '), expected: 'sizes that the program fits' };
   }
@@ -192,9 +192,9 @@ export class LoadedSizes {
       const [min, max] = this.saved.bounds[i]!;
       const fits = typeof size === 'number' && Number.isSafeInteger(size) && size >= min;
       if (fits && (max === null || size <= max)) continue;
-      const place = printSavedSource(this.saved.places[i]!, values.state);
+      const source = printSavedSource(this.saved.places[i]!, values.state);
       const expected = max === null ? `a size from ${min} on` : `a size from ${min} to ${max}`;
-      return { kind: 'shape', given: `${place} is ${String(size)}`, expected };
+      return { kind: 'shape', given: `${source} is ${String(size)}`, expected };
     }
     return undefined;
   }

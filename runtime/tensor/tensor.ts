@@ -151,9 +151,9 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
   }
 
   /** Sets the list that tracks this handle, and its index there. */
-  trackIn(list: HandleList | null, place: number): void {
+  trackIn(list: HandleList | null, index: number): void {
     this.#list = list;
-    this.#place = place;
+    this.#place = index;
   }
 
   /** The edge where backward continues; null for leaves and tensors without gradient. */

@@ -1,4 +1,4 @@
-import { placeOf } from '../../runtime/autograd/place.ts';
+import { edgeOf } from '../../runtime/autograd/gradient-edge.ts';
 import { runBackward } from '../../runtime/backward/engine.ts';
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
@@ -80,11 +80,11 @@ export function differentiateAgain(
         inputs: [
           ...request.requested.targets.map((i) => targets[i]!),
           ...request.requested.outputs.map((i) => outputs[i]!),
-        ].map(placeOf),
+        ].map(edgeOf),
       }),
-      sink: (place, gradient) => {
+      sink: (edge, gradient) => {
         const id = builder.valueOf(gradient);
-        if ('leaf' in place) found.set(place.leaf, id);
+        if ('leaf' in edge) found.set(edge.leaf, id);
         else ofResults.push(id);
       },
       onNode: (node, gradients) => {

@@ -133,10 +133,10 @@ function appendBackward(
   runBackward([...before, ...roots], {
     retainGraph: false,
     names,
-    sink: (place, gradient) => {
-      if (!('leaf' in place)) return;
+    sink: (edge, gradient) => {
+      if (!('leaf' in edge)) return;
       const strided = region && !isContiguousMeta(gradient);
-      found.set(place.leaf, builder.valueOf(strided ? bind1(copy, [gradient]) : gradient));
+      found.set(edge.leaf, builder.valueOf(strided ? bind1(copy, [gradient]) : gradient));
     },
     onLeafSum: (leaf, sum) => {
       sums.set(leaf, [...(sums.get(leaf) ?? []), builder.valueOf(sum)]);

@@ -1,4 +1,4 @@
-import { placeOf } from '../../runtime/autograd/place.ts';
+import { edgeOf } from '../../runtime/autograd/gradient-edge.ts';
 import { runBackward } from '../../runtime/backward/engine.ts';
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
@@ -105,7 +105,7 @@ function withReplayed<T>(
           inputs: [
             ...requested.targets.map((i) => targets[i]!),
             ...requested.values.map(numbered),
-          ].map(placeOf),
+          ].map(edgeOf),
         }),
         sink: () => {},
         onNode: (node, gradients) => fillGradients(builder, node, gradients),

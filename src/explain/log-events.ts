@@ -12,7 +12,7 @@ import { printInstruction } from '../vm/bytecode/print.ts';
 import { isLogged, log } from './log.ts';
 
 const nameOf = (name: string) => name || 'function';
-const place = (at: UserPosition | undefined) => (at ? ` (${formatPosition(at)})` : '');
+const suffix = (at: UserPosition | undefined) => (at ? ` (${formatPosition(at)})` : '');
 
 /** Level `graphs`: what was compiled; `programs`: the program itself. */
 export function logPart(
@@ -58,7 +58,7 @@ export function logMiss(name: string, point: Guarded, frames: readonly Frame[]):
 export function logBreak(name: string, outcome: Outcome): void {
   if (outcome.kind === 'return') return;
   const { reason, detail, at } = outcome.record;
-  log('trace', () => `${nameOf(name)}: break: ${detail} [${reason}]${place(at)}`);
+  log('trace', () => `${nameOf(name)}: break: ${detail} [${reason}]${suffix(at)}`);
 }
 
 /** Level `trace`: a listener for each traced instruction; undefined if the level is off. */
@@ -72,5 +72,5 @@ export function instructionLog(): ((code: Code, pc: Pc) => void) | undefined {
 
 /** Level `graphs`. */
 export function logFallback(name: string, why: string, at: UserPosition | undefined): void {
-  log('graphs', () => `${nameOf(name)}: runs as ordinary JavaScript: ${why}${place(at)}`);
+  log('graphs', () => `${nameOf(name)}: runs as ordinary JavaScript: ${why}${suffix(at)}`);
 }

@@ -36,8 +36,8 @@ export function explainLimits({ mayExceed = [] }: PredictedMemory): string[] {
 export function explainLoops(planned: PlannedSubgraph): string[] {
   if (!hasControl(planned.forward.steps)) return [];
   return loopGrowths(planned).map(({ op, baseBytes, bytesPerIteration, fromIterations }) => {
-    const place = op.at ? ` at ${formatPosition(op.at)}` : '';
+    const position = op.at ? ` at ${formatPosition(op.at)}` : '';
     const from = fromIterations > 0 ? `, from ${fromIterations} on` : '';
-    return `          of n iterations of the loop${place}: ${baseBytes} + n * ${bytesPerIteration} bytes${from}`;
+    return `          of n iterations of the loop${position}: ${baseBytes} + n * ${bytesPerIteration} bytes${from}`;
   });
 }

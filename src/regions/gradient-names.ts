@@ -1,6 +1,6 @@
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import type { Place } from '../../runtime/autograd/place.ts';
-import { indexOf, keyOf, placeOf } from '../../runtime/autograd/place.ts';
+import type { GradientEdge } from '../../runtime/autograd/gradient-edge.ts';
+import { edgeOf, indexOf, keyOf } from '../../runtime/autograd/gradient-edge.ts';
 import type { Inboxes, Names } from '../../runtime/backward/gradient-names.ts';
 import { sum } from '../../runtime/backward/sum.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
@@ -25,7 +25,7 @@ interface Contribution {
 /** One of the names of a tensor. */
 class Name {
   readonly tensor: Tensor;
-  readonly place: Place;
+  readonly edge: GradientEdge;
   readonly contributions: Contribution[] = [];
   /** Older names that its tensor may have as well. */
   readonly others = new Set<Name>();
@@ -33,7 +33,7 @@ class Name {
 
   constructor(tensor: Tensor) {
     this.tensor = tensor;
-    this.place = placeOf(tensor);
+    this.edge = edgeOf(tensor);
   }
 
   get group(): Name {
@@ -46,7 +46,7 @@ class Name {
 
   /** The number of the node that created it; leaves are older. */
   get sequence(): number {
-    return 'node' in this.place ? this.place.node.sequence : -1;
+    return 'node' in this.edge ? this.edge.node.sequence : -1;
   }
 
   /** The number of terms that it receives from nodes younger than `sequence`. */
@@ -84,11 +84,11 @@ export function gradientNames(
   ];
   if (groups.length === 0) return undefined;
   const names = new NameTable(groups);
-  for (const place of continues ? names.leaves() : []) {
-    names.at(place)!.contributions.push({ since: Infinity, parts: many });
+  for (const edge of continues ? names.leaves() : []) {
+    names.at(edge)!.contributions.push({ since: Infinity, parts: many });
   }
   for (const { tensor, isSum } of starts) {
-    names.at(placeOf(tensor))?.contributions.push({ since: Infinity, parts: isSum ? many : 1 });
+    names.at(edgeOf(tensor))?.contributions.push({ since: Infinity, parts: isSum ? many : 1 });
   }
   for (const node of nodes) {
     const parts = node instanceof ControlNode ? many : 1;
@@ -97,7 +97,7 @@ export function gradientNames(
     }
   }
   const leaves = sameLeaves.map((group) =>
-    group.flatMap((tensor) => names.at(placeOf(tensor)) ?? []),
+    group.flatMap((tensor) => names.at(edgeOf(tensor)) ?? []),
   );
   return names.connect(leaves) ? names : undefined;
 }
@@ -105,7 +105,7 @@ export function gradientNames(
 class NameTable implements Names {
   readonly #names = new Map<GradNode | Tensor, Map<number, Name>>();
   readonly #all: Name[] = [];
-  readonly #places = new Map<Name, readonly Place[]>();
+  readonly #edgesOf = new Map<Name, readonly GradientEdge[]>();
 
   constructor(groups: readonly (readonly Tensor[])[]) {
     for (const group of groups) {
@@ -116,30 +116,30 @@ class NameTable implements Names {
   }
 
   #nameOf(tensor: Tensor): Name {
-    const place = placeOf(tensor);
-    const known = this.at(place);
+    const edge = edgeOf(tensor);
+    const known = this.at(edge);
     if (known) return known;
     const name = new Name(tensor);
     this.#all.push(name);
-    const ofKey = this.#names.get(keyOf(place)) ?? new Map<number, Name>();
-    this.#names.set(keyOf(place), ofKey.set(indexOf(place), name));
+    const ofKey = this.#names.get(keyOf(edge)) ?? new Map<number, Name>();
+    this.#names.set(keyOf(edge), ofKey.set(indexOf(edge), name));
     return name;
   }
 
-  leaves(): readonly Place[] {
-    return this.#all.flatMap(({ place }) => ('leaf' in place ? [place] : []));
+  leaves(): readonly GradientEdge[] {
+    return this.#all.flatMap(({ edge }) => ('leaf' in edge ? [edge] : []));
   }
 
-  at(place: Place): Name | undefined {
-    return this.#names.get(keyOf(place))?.get(indexOf(place));
+  at(edge: GradientEdge): Name | undefined {
+    return this.#names.get(keyOf(edge))?.get(indexOf(edge));
   }
 
   /** Finds the names that contributions may belong to. Returns whether some may belong to another name. */
   connect(leaves: readonly (readonly Name[])[]): boolean {
     for (const group of leaves) this.#connectLeaves(group);
     const results = this.#all.filter(
-      ({ place }) =>
-        'node' in place && (place.node instanceof ControlNode || place.node.name === listAt.name),
+      ({ edge }) =>
+        'node' in edge && (edge.node instanceof ControlNode || edge.node.name === listAt.name),
     );
     for (let count = -1; count !== this.#edges; ) {
       count = this.#edges;
@@ -148,12 +148,12 @@ class NameTable implements Names {
     for (const name of this.#all) {
       if (name.others.size === 0) continue;
       const others = [...name.others].sort((a, b) => this.#age(b, leaves) - this.#age(a, leaves));
-      this.#places.set(
+      this.#edgesOf.set(
         name,
-        [...others, name].map(({ place }) => place),
+        [...others, name].map(({ edge }) => edge),
       );
     }
-    return this.#places.size > 0;
+    return this.#edgesOf.size > 0;
   }
 
   get #edges(): number {
@@ -192,48 +192,48 @@ class NameTable implements Names {
 
   /** Higher for older names. */
   #age(name: Name, leaves: readonly (readonly Name[])[]): number {
-    if ('node' in name.place) return -name.sequence + name.place.index / 2 ** 20;
+    if ('node' in name.edge) return -name.sequence + name.edge.index / 2 ** 20;
     return 1 + Math.max(0, ...leaves.map((group) => group.indexOf(name)));
   }
 
   /** Returns the leaves that contributions to other names may belong to. */
   get otherLeaves(): readonly Tensor[] {
     const leaves = new Set(this.#all.flatMap(({ others }) => [...others]));
-    return [...leaves].flatMap(({ place, tensor }) => ('leaf' in place ? [tensor] : []));
+    return [...leaves].flatMap(({ edge, tensor }) => ('leaf' in edge ? [tensor] : []));
   }
 
-  /** Returns the tensor's places, older names first. */
-  of(place: Place): readonly Place[] {
-    const name = this.at(place);
-    return (name && this.#places.get(name)) ?? [place];
+  /** Returns the tensor's edges, older names first. */
+  of(edge: GradientEdge): readonly GradientEdge[] {
+    const name = this.at(edge);
+    return (name && this.#edgesOf.get(name)) ?? [edge];
   }
 
-  deliver(place: Place, gradient: Tensor | null, inboxes: Inboxes): void {
-    const places = this.of(place);
-    const parts = gradient && places.length > 1 ? this.#split(places, gradient) : null;
-    places.forEach((each, i) => {
+  deliver(edge: GradientEdge, gradient: Tensor | null, inboxes: Inboxes): void {
+    const edges = this.of(edge);
+    const parts = gradient && edges.length > 1 ? this.#split(edges, gradient) : null;
+    edges.forEach((each, i) => {
       inboxes.put(each, parts ? parts[i]! : gradient);
     });
   }
 
-  take({ targets }: GradNode, place: Place, inboxes: Inboxes): Tensor | null {
-    let taken = inboxes.take(place);
-    for (const other of this.of(place).slice(0, -1)) {
+  take({ targets }: GradNode, edge: GradientEdge, inboxes: Inboxes): Tensor | null {
+    let taken = inboxes.take(edge);
+    for (const other of this.of(edge).slice(0, -1)) {
       const isTarget = targets.some(
         (each) => each && keyOf(each) === keyOf(other) && indexOf(each) === indexOf(other),
       );
       const found = isTarget ? null : inboxes.take(other);
       if (!found) continue;
-      const [own, rest] = this.#split([other, place], found) as [Tensor, Tensor];
+      const [own, rest] = this.#split([other, edge], found) as [Tensor, Tensor];
       inboxes.set(other, rest);
       taken = taken ? sum(taken, own) : own;
     }
     return taken;
   }
 
-  /** Returns the contribution at each of the places: in a run, all but one are missing. */
-  #split(places: readonly Place[], gradient: Tensor): readonly Tensor[] {
-    const tensors = places.map((place) => this.at(place)!.tensor);
+  /** Returns the contribution at each of the edges: in a run, all but one are missing. */
+  #split(edges: readonly GradientEdge[], gradient: Tensor): readonly Tensor[] {
+    const tensors = edges.map((edge) => this.at(edge)!.tensor);
     const name = tensors.at(-1)!;
     let rest = gradient;
     const parts = tensors.slice(0, -1).map((other) => {
@@ -249,7 +249,7 @@ class NameTable implements Names {
 }
 
 /** Compares the ages of two names; the last result of an op is its oldest. */
-function isOlder({ place: a }: Name, { place: b }: Name): boolean {
+function isOlder({ edge: a }: Name, { edge: b }: Name): boolean {
   if (!('node' in b)) return false;
   if (!('node' in a)) return true;
   return a.node === b.node ? a.index > b.index : a.node.sequence < b.node.sequence;

@@ -47,10 +47,10 @@ it('comments name their actors, and use plain verbs', () => {
 });
 
 // The field's terms instead: live, continues, distinguishes, rollBack, rematerialize, growable, requested, donate,
-// release, returned, result or reply.
+// release, returned, result or reply; edges, sources and contexts.
 it('names are made of verbs and terms that the field uses', () => {
   const unclear =
-    /nobody|somebody|whoever|anew|goesOn|givesBack|standsFor|tells?Apart|putDown|takeBack(?!w)|\bredo|computeAgain|makeAgain|mayBeKnown|\b#?alive\b|mostAlive|grown|wanted|surrender|giveBack|goesTo|handedOut|\wAnswer|answer(?!s?\b)|^#?partsOf$/i;
+    /nobody|somebody|whoever|anew|goesOn|givesBack|standsFor|tells?Apart|putDown|takeBack(?!w)|\bredo|computeAgain|makeAgain|mayBeKnown|\b#?alive\b|mostAlive|grown|wanted|surrender|giveBack|goesTo|handedOut|\wAnswer|answer(?!s?\b)|^#?partsOf$|requestedPlace|nameOfPlace|analysisPlace/i;
   const found = sources.flatMap((file) => {
     const code = readFileSync(join(root, file), 'utf8')
       .replace(/\/\*.*?\*\/|\/\/.*?$|'(?:\\.|[^'\\\n])*'/gms, '')

@@ -110,9 +110,7 @@ function numbersOf(owner: string, given: Lengths): readonly number[] {
 /** Returns the places of elements in flattened steps [length · batch], in the order in which they are packed. */
 function packedPlaces(order: readonly number[], batchSizes: readonly number[]): number[] {
   const batch = order.length;
-  return batchSizes.flatMap((size, step) =>
-    order.slice(0, size).map((place) => step * batch + place),
-  );
+  return batchSizes.flatMap((size, step) => order.slice(0, size).map((row) => step * batch + row));
 }
 
 /** Returns padded sequences [length, batch, …] as [length · batch, …]. */

@@ -20,7 +20,7 @@ const gathered: Operator = ({ attributes }) => {
     if (isHost(x!) && isHost(indices!) && x.shape.length === 1) {
       fromStart(axis, 1);
       const size = x.values.length;
-      const values = indices.values.map((place) => x.values[fromStart(place, size)]!);
+      const values = indices.values.map((index) => x.values[fromStart(index, size)]!);
       return hostOf(values, indices.shape, x.dtype);
     }
     const tensor = tensorOf(x!);
@@ -89,8 +89,8 @@ function scatteredHost(x: Host, indices: Host, updates: Host, isAdded: boolean):
     );
   }
   const values = [...x.values];
-  indices.values.forEach((place, i) => {
-    const at = fromStart(place, values.length);
+  indices.values.forEach((index, i) => {
+    const at = fromStart(index, values.length);
     values[at] = updates.values[i]! + (isAdded ? values[at]! : 0);
   });
   return hostOf(values, x.shape, x.dtype);

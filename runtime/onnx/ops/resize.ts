@@ -48,15 +48,15 @@ const roundings: Readonly<Record<string, (x: number) => number>> = {
 function settingsOf({ attributes }: NodeFacts): Settings {
   const mode = attributes.choice('mode', ['nearest', 'linear', 'cubic'], 'nearest');
   const names = [...Object.keys(places), 'tf_crop_and_resize'];
-  const place = attributes.choice('coordinate_transformation_mode', names, 'half_pixel');
+  const transform = attributes.choice('coordinate_transformation_mode', names, 'half_pixel');
   const policies = ['stretch', 'not_larger', 'not_smaller'];
   const policy = attributes.choice('keep_aspect_ratio_policy', policies, 'stretch');
-  if (place === 'tf_crop_and_resize') throw missing('Resize with tf_crop_and_resize');
+  if (transform === 'tf_crop_and_resize') throw missing('Resize with tf_crop_and_resize');
   if (attributes.flag('antialias', false)) throw missing('Resize with antialias');
   if (policy !== 'stretch') throw missing('Resize with keep_aspect_ratio_policy');
   return {
     mode,
-    place: places[place]!,
+    place: places[transform]!,
     rounding: attributes.choice('nearest_mode', Object.keys(roundings), 'round_prefer_floor'),
     cubic: attributes.number('cubic_coeff_a', -0.75),
     excludesOutside: attributes.flag('exclude_outside', false),

@@ -148,8 +148,8 @@ interface Range {
 }
 
 function rangeOf(size: number, dim: number, from: number, until: number, step: number): Range {
-  const clip = (place: number, low: number, high: number) =>
-    Math.min(Math.max(place < 0 ? place + size : place, low), high);
+  const clip = (index: number, low: number, high: number) =>
+    Math.min(Math.max(index < 0 ? index + size : index, low), high);
   const start = step > 0 ? clip(from, 0, size) : clip(from, 0, size - 1);
   // Here −1 means before the first entry, not the last entry.
   const end = step > 0 ? clip(until, 0, size) : clip(until, -1, size - 1);

@@ -107,7 +107,7 @@ export function rearranged(
       rest = Math.floor(rest / shape[d]!);
     }
     const source = from(at);
-    values.push(x.values[source.reduce((place, each, d) => place * x.shape[d]! + each, 0)]!);
+    values.push(x.values[source.reduce((offset, each, d) => offset * x.shape[d]! + each, 0)]!);
   }
   return hostOf(values, shape, x.dtype);
 }

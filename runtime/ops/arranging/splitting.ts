@@ -89,9 +89,9 @@ export function tensorSplit(
         Array.from({ length: pieces }, (_, i) => size + (i < larger ? 1 : 0)),
       );
     }
-    const place = (index: number) =>
+    const bound = (index: number) =>
       Math.min(total, Math.max(0, index < 0 ? index + total : index));
-    const bounds = [0, ...numbersIn('tensorSplit', 'indices', pieces).map(place), total];
+    const bounds = [0, ...numbersIn('tensorSplit', 'indices', pieces).map(bound), total];
     return bounds
       .slice(1)
       .map((end, i) => narrow(x, at, Math.min(bounds[i]!, end), Math.max(0, end - bounds[i]!)));

@@ -71,14 +71,14 @@ function continueFromSum(
   const to = op.attrs.to as readonly number[];
   const of = op.attrs.of as readonly number[];
   const number = sumOperand(step, to[op.outputs.findIndex((id) => sums.includes(id))]!);
-  const place = of.indexOf(number) + 1;
-  if (place === 0) {
+  const position = of.indexOf(number) + 1;
+  if (position === 0) {
     const attrs = { ...op.attrs, of: [...of, number] };
     const inputs = [...op.inputs, earlier];
     return [{ ...step, op: { ...op, attrs, inputs }, frees: [...frees, earlier] }];
   }
   // Another contribution comes first.
-  const part = op.inputs[place]!;
+  const part = op.inputs[position]!;
   const diesHere = frees.includes(part) && op.inputs.filter((id) => id === part).length === 1;
   const start: Step = {
     op: {
@@ -92,7 +92,7 @@ function continueFromSum(
     reuses: [null],
     frees: diesHere ? [earlier, part] : [earlier],
   };
-  const inputs = op.inputs.map((id, i) => (i === place ? first : id));
+  const inputs = op.inputs.map((id, i) => (i === position ? first : id));
   const rest = frees.filter((id) => !diesHere || id !== part);
   return [start, { ...step, op: { ...op, inputs }, frees: [...rest, first] }];
 }

@@ -248,8 +248,8 @@ function earlierSums(step: Step): ReadonlyMap<number, ValueId> {
   const to = op.attrs.to as readonly number[];
   return new Map(
     to.flatMap((operand, k) => {
-      const place = of.indexOf(sumOperand(step, operand));
-      return place < 0 ? [] : [[place + 1, op.outputs[k]!]];
+      const position = of.indexOf(sumOperand(step, operand));
+      return position < 0 ? [] : [[position + 1, op.outputs[k]!]];
     }),
   );
 }

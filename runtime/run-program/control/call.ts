@@ -126,19 +126,19 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
     const record = slots[tape]!.holder as Tape;
     const retains = keeps || record.isShared;
     const gradientOf = (result: number): Slot | null => {
-      const place = of.indexOf(returnsList ? 0 : result);
-      if (place < 0) return null;
+      const position = of.indexOf(returnsList ? 0 : result);
+      if (position < 0) return null;
       if (returnsList) {
-        const item = (slots[given[place]!]!.holder as TensorList | null)?.items[result];
+        const item = (slots[given[position]!]!.holder as TensorList | null)?.items[result];
         if (!item) return null;
         const element = new Slot();
         element.put(item.holder.retain(), item.offset);
         return element;
       }
-      const slot = slots[given[place]!]!;
-      if (!dynamic[result]) return takeFrom(slot, moves[place]!);
+      const slot = slots[given[position]!]!;
+      if (!dynamic[result]) return takeFrom(slot, moves[position]!);
       if (!(slot.holder instanceof DynamicTensor)) return null;
-      const [{ holder, offset }] = taken(slot, 'dynamic', moves[place]!) as [ListItem];
+      const [{ holder, offset }] = taken(slot, 'dynamic', moves[position]!) as [ListItem];
       const own = new Slot();
       own.put(holder, offset);
       return own;
@@ -151,27 +151,27 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
         const operands = operandsOf(forms, shapes);
         backwardOf(region, retains).run(scope, gradientOf, (input, gradient) => {
           const operand = operands[input]!;
-          const place = to.indexOf(operand);
+          const position = to.indexOf(operand);
           const { holder, offset } = gradient;
-          if (place < 0 || !holder) return;
-          const slot = slots[op.outputs[place]!]!;
+          if (position < 0 || !holder) return;
+          const slot = slots[op.outputs[position]!]!;
           const data = { holder, offset };
-          if (forms[operand] === 'tensor') sums[place]!.add(gradient);
+          if (forms[operand] === 'tensor') sums[position]!.add(gradient);
           else if (forms[operand] === 'dynamic') {
             data.holder.retain();
             slot.put(new DynamicTensor(device, data, shapes[operand] as readonly number[]), 0);
           } else {
             const count = shapes[operand] as number;
             const list =
-              lists.get(place) ?? new TensorList(device, new Array<null>(count).fill(null));
-            lists.set(place, list);
+              lists.get(position) ?? new TensorList(device, new Array<null>(count).fill(null));
+            lists.set(position, list);
             list.set(input - operands.indexOf(operand), data);
             if (slot.holder === null) slot.put(list, 0);
           }
         });
       }
-      op.outputs.forEach((id, place) => {
-        if (slots[id]!.holder === null) sums[place]!.moveTo(slots[id]!);
+      op.outputs.forEach((id, position) => {
+        if (slots[id]!.holder === null) sums[position]!.moveTo(slots[id]!);
       });
     } finally {
       for (const sum of sums) sum.release();

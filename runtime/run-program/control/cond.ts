@@ -70,8 +70,8 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
   return (slots) => {
     const record = slots[tape]!.holder as Tape;
     try {
-      earlier.forEach((place, k) => {
-        if (place >= 0) sums[k]!.startFrom(slots[given[place]!]!, moved[place]!);
+      earlier.forEach((position, k) => {
+        if (position >= 0) sums[k]!.startFrom(slots[given[position]!]!, moved[position]!);
       });
       if (record.length > 0) {
         const retains = keeps || record.isShared;
@@ -79,16 +79,16 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
         backwards[retains ? 0 : 1]!.get(region)!.run(
           scope,
           (result) => {
-            const place = of.indexOf(result);
-            if (place < 0) return null;
-            if (result < results) return slots[given[place]!]!;
+            const position = of.indexOf(result);
+            if (position < 0) return null;
+            if (result < results) return slots[given[position]!]!;
             const target = to.indexOf(result - results + 1);
             return target < 0 ? null : sums[target]!.slot;
           },
           (operand, gradient) => {
             // Operand 0 is the condition, which no region receives.
-            const place = to.indexOf(operand + 1);
-            if (place >= 0) sums[place]!.add(gradient);
+            const position = to.indexOf(operand + 1);
+            if (position >= 0) sums[position]!.add(gradient);
           },
         );
       }

@@ -30,8 +30,8 @@ export class Decisions {
     return -1;
   }
 
-  fill(place: number, decision: number): void {
-    if (place >= 0) this.list[place] = decision;
+  fill(index: number, decision: number): void {
+    if (index >= 0) this.list[index] = decision;
   }
 }
 

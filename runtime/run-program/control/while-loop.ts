@@ -87,12 +87,12 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
       nameValue(start);
       return takeFrom(start, moves[i]!);
     });
-    const place = decided.current?.note(0) ?? -1;
+    const entry = decided.current?.note(0) ?? -1;
     let iterations = 0;
     try {
       for (; holds(carried, slots, scalars); iterations++)
         iteration(carried, slots, scalars, record);
-      decided.current?.fill(place, iterations);
+      decided.current?.fill(entry, iterations);
     } catch (error) {
       for (const slot of carried) slot.release();
       throw error;
@@ -121,12 +121,12 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
     const retains = keeps || record.isShared;
     const backward = retains ? retaining : freeing;
     let gradients: Slot[] = Array.from({ length: carried }, (_, i) => {
-      const place = of.indexOf(i);
-      return place < 0 ? new Slot() : takeFrom(slots[given[place]!]!, moves[place]!);
+      const position = of.indexOf(i);
+      return position < 0 ? new Slot() : takeFrom(slots[given[position]!]!, moves[position]!);
     });
     try {
-      earlier.forEach((place, k) => {
-        if (place >= 0) sums[k]!.startFrom(slots[given[place]!]!, moves[place]!);
+      earlier.forEach((position, k) => {
+        if (position >= 0) sums[k]!.startFrom(slots[given[position]!]!, moves[position]!);
       });
       for (let iteration = record.length - 1; backward && iteration >= 0; iteration--) {
         const { scope, elements } = retains ? record.at(iteration) : record.pop();
@@ -142,10 +142,10 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
               const operand = result - carried;
               const element = taken[elements.findIndex((each) => each.operand === operand)];
               // Other iterations contribute to the gradient of an iteration's operand only where it is the loop's operand.
-              const place = operand < carried && iteration > 0 ? -1 : to.indexOf(operand);
-              if (place < 0) return element ?? null;
-              if (element) sums[place]!.add(element);
-              return sums[place]!.slot;
+              const position = operand < carried && iteration > 0 ? -1 : to.indexOf(operand);
+              if (position < 0) return element ?? null;
+              if (element) sums[position]!.add(element);
+              return sums[position]!.slot;
             },
             (operand, gradient) => {
               if (operand < carried) {
@@ -153,8 +153,8 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
                 if (holder) before[operand]!.put(holder.retain(), offset);
                 return;
               }
-              const place = to.indexOf(operand);
-              if (place >= 0) sums[place]!.add(gradient);
+              const position = to.indexOf(operand);
+              if (position >= 0) sums[position]!.add(gradient);
             },
           );
         } finally {

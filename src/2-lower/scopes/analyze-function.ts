@@ -19,9 +19,9 @@ export function analyzeFunction(
   const { builder } = walk;
   // A function declaration can be called from the start of its block.
   const start = node.type === 'FunctionDeclaration' ? (around?.start ?? 0) : node.start;
-  const strict = (around?.strict ?? walk.place.strict) || hasUseStrict(node);
+  const strict = (around?.strict ?? walk.context.strict) || hasUseStrict(node);
   const owner = builder.openFunction(node, around, entry.callableFrom ?? start, strict);
-  owner.isScript = walk.place.script && !around;
+  owner.isScript = walk.context.script && !around;
   const parameters = builder.openScope(node, owner, selfScope(builder, node, around) ?? around);
   if (entry.derived) {
     owner.thisBinding = builder.declare(parameters, 'this', 'this', Number.POSITIVE_INFINITY);

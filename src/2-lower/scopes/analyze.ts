@@ -8,7 +8,7 @@ import { analyzeTarget } from './analyze-target.ts';
 import type { Analysis, LexicalScope } from './bindings.ts';
 import { declareLexical } from './declare-variables.ts';
 import { ScopeBuilder } from './scope-builder.ts';
-import type { AnalysisPlace, FunctionEntry, Walk } from './walk.ts';
+import type { AnalysisContext, FunctionEntry, Walk } from './walk.ts';
 
 const ordinary: FunctionEntry = { callableFrom: undefined, derived: false };
 
@@ -17,10 +17,10 @@ const ordinary: FunctionEntry = { callableFrom: undefined, derived: false };
  * identifier refers to, which variables inner functions share, and which uses may precede the variable's
  * initialization.
  */
-export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analysis {
+export function analyze(root: FunctionNode | Class, context: AnalysisContext): Analysis {
   const builder = new ScopeBuilder();
   const hoisted: Walk['hoisted'] = new Map();
-  const walk: Walk = { builder, place, hoisted, visit };
+  const walk: Walk = { builder, context, hoisted, visit };
   if ('params' in root) analyzeFunction(walk, root, undefined, ordinary);
   else analyzeConstruction(walk, root);
   return builder;

@@ -3,7 +3,7 @@ import type { Binding, LexicalScope } from './bindings.ts';
 import type { ScopeBuilder } from './scope-builder.ts';
 
 /** Facts about the analyzed function that depend on its location. */
-export interface AnalysisPlace {
+export interface AnalysisContext {
   readonly strict: boolean;
   /** True for the text of a script, whose variables and functions are global. */
   readonly script: boolean;
@@ -20,7 +20,7 @@ export interface FunctionEntry {
 /** The walk over a function's tree: its results, and how it visits a node. */
 export interface Walk {
   readonly builder: ScopeBuilder;
-  readonly place: AnalysisPlace;
+  readonly context: AnalysisContext;
   /** Functions in blocks that are also variables of their function, or global variables. */
   readonly hoisted: Map<FunctionDeclaration, Binding | undefined>;
   visit(node: AnyNode | null | undefined, scope: LexicalScope): void;

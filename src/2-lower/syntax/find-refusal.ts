@@ -23,12 +23,12 @@ export function findRefusal(
   privateNames: boolean,
   isScript = false,
 ): LowerRefusal | undefined {
-  const place: NodeContext = {
+  const context: NodeContext = {
     outside: root.type === 'ArrowFunctionExpression' && !isScript,
     ownSuper: true,
     privateNames: privateNames ? undefined : new Set<string>(),
   };
-  return visitChildren(root, place);
+  return visitChildren(root, context);
 }
 
 /**
@@ -46,15 +46,15 @@ export function findConstructionRefusal(
   });
 }
 
-function visit(node: AnyNode, place: NodeContext): LowerRefusal | undefined {
-  const reason = reasonAgainst(node, place);
+function visit(node: AnyNode, context: NodeContext): LowerRefusal | undefined {
+  const reason = reasonAgainst(node, context);
   if (reason) return refuse(reason, node);
-  return visitChildren(node, placeIn(node, place));
+  return visitChildren(node, contextIn(node, context));
 }
 
-function visitChildren(node: AnyNode, place: NodeContext): LowerRefusal | undefined {
+function visitChildren(node: AnyNode, context: NodeContext): LowerRefusal | undefined {
   for (const child of expressionChildren(node)) {
-    const refusal = visit(child, place);
+    const refusal = visit(child, context);
     if (refusal) return refusal;
   }
   return undefined;
@@ -74,39 +74,41 @@ function expressionChildren(node: AnyNode): Iterable<AnyNode> {
   return childrenOf(node);
 }
 
-function placeIn(node: AnyNode, place: NodeContext): NodeContext {
+function contextIn(node: AnyNode, context: NodeContext): NodeContext {
   if (isClass(node)) {
-    if (!place.privateNames) return place;
-    const names = new Set(place.privateNames);
+    if (!context.privateNames) return context;
+    const names = new Set(context.privateNames);
     for (const element of node.body.body) {
       if (element.type === 'StaticBlock' || element.key.type !== 'PrivateIdentifier') continue;
       names.add(element.key.name);
     }
-    return { ...place, privateNames: names };
+    return { ...context, privateNames: names };
   }
   const isInner = isFunctionNode(node) && node.type !== 'ArrowFunctionExpression';
   const isElement = node.type === 'PropertyDefinition' || node.type === 'StaticBlock';
-  return isInner || isElement ? { ...place, outside: false, ownSuper: false } : place;
+  return isInner || isElement ? { ...context, outside: false, ownSuper: false } : context;
 }
 
-function reasonAgainst(node: AnyNode, place: NodeContext): LowerRefusalReason | undefined {
+function reasonAgainst(node: AnyNode, context: NodeContext): LowerRefusalReason | undefined {
   switch (node.type) {
     case 'WithStatement':
       return 'with';
     case 'VariableDeclaration':
       return node.kind === 'await using' ? 'await-using' : undefined;
     case 'PrivateIdentifier':
-      return !place.privateNames || place.privateNames.has(node.name) ? undefined : 'private-name';
+      return !context.privateNames || context.privateNames.has(node.name)
+        ? undefined
+        : 'private-name';
     case 'ImportExpression':
       return 'dynamic-import';
     case 'Identifier':
-      return node.name === 'arguments' && place.outside ? 'arguments' : undefined;
+      return node.name === 'arguments' && context.outside ? 'arguments' : undefined;
     case 'MetaProperty':
       if (node.meta.name === 'import') return 'dynamic-import';
-      return place.outside ? 'new-target' : undefined;
+      return context.outside ? 'new-target' : undefined;
     case 'CallExpression':
       // The class around the captured function can't be reached.
-      if (node.callee.type === 'Super') return place.ownSuper ? 'super' : undefined;
+      if (node.callee.type === 'Super') return context.ownSuper ? 'super' : undefined;
       if (node.callee.type !== 'Identifier') return undefined;
       if (node.callee.name === '__generator') return 'es5-generator';
       return node.callee.name === 'eval' && !node.optional ? 'direct-eval' : undefined;

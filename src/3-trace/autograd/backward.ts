@@ -1,6 +1,6 @@
 /** `backward()` inside a trace: the engine runs over the traced graph. */
 
-import { expectHistory, placesOf } from '../../../runtime/backward/backward.ts';
+import { edgesOf, expectHistory } from '../../../runtime/backward/backward.ts';
 import { runBackward } from '../../../runtime/backward/engine.ts';
 import { seedGradient } from '../../../runtime/backward/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -61,7 +61,7 @@ function backwardInTrace(
   const onFreed = watchFreed(t);
   const run: Perform<[Tensor, Tensor][]> = ([root, start, only], builder) => {
     const [tensor, gradient] = [root as Tensor, start as Tensor | null];
-    const requested = only ? placesOf('backward', only as Tensor[]) : undefined;
+    const requested = only ? edgesOf('backward', only as Tensor[]) : undefined;
     expectHistory('backward', tensor);
     const leaves: [Tensor, Tensor][] = [];
     const seedOwn = seedGradient('backward', tensor, seedValue(gradient, createGraph));
@@ -72,8 +72,8 @@ function backwardInTrace(
         retainGraph: true,
         createGraph,
         ...(requested && { inputs: requested }),
-        sink: (place, sum) => {
-          if ('leaf' in place) leaves.push([place.leaf, sum]);
+        sink: (edge, sum) => {
+          if ('leaf' in edge) leaves.push([edge.leaf, sum]);
           else sum.dispose();
         },
       }),
@@ -112,9 +112,9 @@ function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
 
 /** Determines which optional gradients of leaves exist, before anything is added to them. */
 function settleGradients(t: Tracer, loss: Tensor): void {
-  for (const place of placesBelow(loss)) {
-    if (!isLeaf(place)) continue;
-    const variable = t.result(place);
+  for (const edge of placesBelow(loss)) {
+    if (!isLeaf(edge)) continue;
+    const variable = t.result(edge);
     // A loop-carried value is not a leaf in eager execution: its .grad is not read.
     if (variable.source || variable.grad) specialized(readTensorProperty(t, variable, 'grad'));
   }

@@ -132,10 +132,10 @@ function lookUp(
 ): Variable {
   const changing = changingKey(t, key);
   const kind = method === 'get' ? 'mapGet' : 'mapHas';
-  const place: Source = changing
+  const entrySource: Source = changing
     ? { kind: 'lookup', base: changing.source, plus: changing.plus, collection: source, method }
     : { kind, base: source, key: id };
-  return t.read(place, callNative(value, method, id));
+  return t.read(entrySource, callNative(value, method, id));
 }
 
 export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
@@ -230,10 +230,10 @@ export function sizeOf(t: Tracer, given: CollectionVariable): Variable {
   if (collection.kind === 'newCollection') return known(entriesOf(t, collection).size);
   const { value, source } = collection;
   const size = callNative(value, 'size');
-  const place: Source = isPlainCollection(value)
+  const sizeSource: Source = isPlainCollection(value)
     ? { kind: 'property', base: source, key: 'size' }
     : { kind: 'query', base: source, query: 'entries', key: undefined };
-  const before = t.read(place, size);
+  const before = t.read(sizeSource, size);
   if (!t.collections.has(value)) return before;
   const added = before.kind === 'symbolic' ? entriesAdded(t, collection, true) : undefined;
   return added

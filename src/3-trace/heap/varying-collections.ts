@@ -60,6 +60,6 @@ export function exhaust(t: Tracer, iterator: IteratorVariable): void {
 
 /** Returns whether the keys of a Map are the numbers from 0 on, in order, and guards it. */
 export function countsUp(t: Tracer, { value, source: base }: ObjectVariable): boolean {
-  const place: Source = { kind: 'query', base, query: 'countsUp', key: undefined };
-  return constantOf(t, t.read(place, ask('countsUp', value))) === true;
+  const counted: Source = { kind: 'query', base, query: 'countsUp', key: undefined };
+  return constantOf(t, t.read(counted, ask('countsUp', value))) === true;
 }

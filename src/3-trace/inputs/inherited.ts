@@ -21,8 +21,8 @@ export class InheritedProperties {
 
   /** Requires that the tensor has no own property of this name and is not an instance of a user subclass. */
   expectBare(source: Source, key: PropertyKey): void {
-    const place = sourceKey(source);
-    const found = getOrInsert(this.#tensors, place, () => ({ source, keys: new Set() }));
+    const base = sourceKey(source);
+    const found = getOrInsert(this.#tensors, base, () => ({ source, keys: new Set() }));
     found.keys.add(key);
   }
 

@@ -138,9 +138,9 @@ export class TensorInputs {
         recorded.push(alone);
         return;
       }
-      const place = elementSource(source, String(i), at.path);
-      const variable = outerTensor(place, actual);
-      recorded.push(this.#add(variable, actual, place, list));
+      const itemSource = elementSource(source, String(i), at.path);
+      const variable = outerTensor(itemSource, actual);
+      recorded.push(this.#add(variable, actual, itemSource, list));
     });
     return list;
   }

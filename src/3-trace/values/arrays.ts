@@ -177,8 +177,8 @@ function hasOuterElement(t: Tracer, { value, source }: ObjectVariable, index: nu
   const key = String(index);
   const written = t.effects.written(value, source, key);
   if (written) return present(written) !== undefined;
-  const place: Source = { kind: 'hasProperty', base: source, key, own: true };
-  return constantOf(t, t.read(place, Object.hasOwn(value, key))) as boolean;
+  const presence: Source = { kind: 'hasProperty', base: source, key, own: true };
+  return constantOf(t, t.read(presence, Object.hasOwn(value, key))) as boolean;
 }
 
 /** Returns the indices of the elements as keys, skipping holes. */

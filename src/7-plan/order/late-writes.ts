@@ -16,22 +16,22 @@ export function delayed(
     if (walk.change(op) < 0) frees[op] = 1;
     walk.step(op);
   }
-  const place = new Int32Array(graph.size);
+  const positions = new Int32Array(graph.size);
   order.forEach((op, at) => {
-    place[op] = at;
+    positions[op] = at;
   });
   const { starts, items } = graph.after;
   for (const op of [...order].reverse()) {
     if (frees[op] === 1 || !isWrite(op)) continue;
     let next = graph.size;
     for (let at = starts[op]!; at < starts[op + 1]!; at++)
-      next = Math.min(next, place[items[at]!]!);
-    place[op] = next;
+      next = Math.min(next, positions[items[at]!]!);
+    positions[op] = next;
   }
   // Delayed ops with the same position keep their order right before the op there.
-  const last = (op: OpIndex) => Number(order[place[op]!] === op);
+  const last = (op: OpIndex) => Number(order[positions[op]!] === op);
   const placed = [...order.entries()].sort(
-    ([i, a], [j, b]) => place[a]! - place[b]! || last(a) - last(b) || i - j,
+    ([i, a], [j, b]) => positions[a]! - positions[b]! || last(a) - last(b) || i - j,
   );
   return Int32Array.from(placed, ([, op]) => op);
 }

@@ -23,15 +23,15 @@ export function withViews({ ops }: Program, ordered: readonly ProgramOp[]): read
   const waiting = new Map<ValueId, ProgramOp>();
   for (const op of ops) if (!moving.has(op)) waiting.set(op.outputs[0]!, op);
   const result: ProgramOp[] = [];
-  const place = (op: ProgramOp): void => {
+  const insert = (op: ProgramOp): void => {
     for (const id of op.inputs) {
       const view = waiting.get(id);
       if (!view) continue;
       waiting.delete(id);
-      place(view);
+      insert(view);
     }
     result.push(op);
   };
-  for (const op of ordered) place(op);
+  for (const op of ordered) insert(op);
   return result;
 }

@@ -100,6 +100,6 @@ class Repeated {
  * another one. `calls[0].result[1]` and `calls[2].result.grad` are equivalent, and so are differences of one pass.
  */
 function sortOf({ at, culprit }: ModeDifference): string {
-  const place = /^calls\[\d+\]\.\w+|^\w+/.exec(at)![0].replace(/\d+/, '');
-  return `${place} ${culprit ?? ''}`;
+  const path = /^calls\[\d+\]\.\w+|^\w+/.exec(at)![0].replace(/\d+/, '');
+  return `${path} ${culprit ?? ''}`;
 }

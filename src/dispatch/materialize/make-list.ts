@@ -13,7 +13,7 @@ import { compileRecipe, type RunValues } from './materialize.ts';
 type Columns = readonly (readonly Tensor[])[];
 
 /** Reads the element at an index; `from` is the index of its first column. */
-type ElementReader = (columns: Columns, from: number, place: number, values: RunValues) => unknown;
+type ElementReader = (columns: Columns, from: number, row: number, values: RunValues) => unknown;
 
 interface CompiledElement {
   /** The number of columns per element. */
@@ -43,7 +43,7 @@ function fillArray(
 ): unknown[] {
   const [first] = columns;
   invariant(first, 'an array of any length has a list');
-  for (const place of first.keys()) append(array, read(columns, 0, place, values));
+  for (const row of first.keys()) append(array, read(columns, 0, row, values));
   return array;
 }
 
@@ -53,8 +53,8 @@ function compileElement(element: ElementRecipe): CompiledElement {
       const { of } = element;
       return {
         count: 1,
-        read: (columns, from, place, values) => {
-          const item = columns[from]![place]!;
+        read: (columns, from, row, values) => {
+          const item = columns[from]![row]!;
           return of === 'tensor' ? knownTensor(item, values) : takeNumber(item, of);
         },
       };
@@ -74,8 +74,8 @@ function compileElement(element: ElementRecipe): CompiledElement {
       const above = prototype ? compileRecipe(prototype) : () => prototype;
       return {
         count,
-        read: (columns, from, place, values) => {
-          const parts = read(columns, from, place, values);
+        read: (columns, from, row, values) => {
+          const parts = read(columns, from, row, values);
           const under = above(values) as object | null | undefined;
           const object: object = under === undefined ? {} : Object.create(under);
           for (const [i, key] of keys.entries()) defineData(object, key, parts[i]);
@@ -88,11 +88,9 @@ function compileElement(element: ElementRecipe): CompiledElement {
       return {
         // The last column is the length, which the other columns share.
         count: count + 1,
-        read: (columns, from, place, values) => {
-          const inner = columns
-            .slice(from, from + count)
-            .map((column) => takeItems(column[place]!));
-          columns[from + count]![place]!.dispose();
+        read: (columns, from, row, values) => {
+          const inner = columns.slice(from, from + count).map((column) => takeItems(column[row]!));
+          columns[from + count]![row]!.dispose();
           return fillArray([], inner, read, values);
         },
       };
@@ -115,7 +113,7 @@ function compileParts(parts: readonly ElementRecipe[]): {
   });
   return {
     count,
-    read: (columns, from, place, values) =>
-      readers.map(({ offset, read }) => read(columns, from + offset, place, values)),
+    read: (columns, from, row, values) =>
+      readers.map(({ offset, read }) => read(columns, from + offset, row, values)),
   };
 }

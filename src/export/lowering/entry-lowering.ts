@@ -5,7 +5,7 @@ import type { SavedSource } from '../../../runtime/save/saved-source.ts';
 import { type Engine, elementOf, type TargetValue } from '../target/target.ts';
 import {
   type ExportState,
-  nameOfPlace,
+  nameOfSource,
   noProgram,
   type PortableProgram,
 } from './portable-program.ts';
@@ -70,7 +70,7 @@ class EntryLowering<V extends TargetValue> {
       const element = elementOf[program.values[id]!.dtype];
       return Slot.of(engine, this.#input(place, element, engine.shapeOf(program, id)));
     });
-    const numbers = entry.numbers.map((place) => this.#number(place));
+    const numbers = entry.numbers.map((source) => this.#number(source));
     // Numbers that only effects read are arguments, too.
     for (const effect of entry.effects) {
       if (effect.kind === 'set') this.#prepare(effect.value);
@@ -92,9 +92,9 @@ class EntryLowering<V extends TargetValue> {
   }
 
   /** Whether it is a gradient that the step clears without reading it. */
-  #isUnread(place: SavedSource): boolean {
-    if (place.kind !== 'state') return false;
-    const { isGradient, value } = this.#portable.state[place.index]!;
+  #isUnread(source: SavedSource): boolean {
+    if (source.kind !== 'state') return false;
+    const { isGradient, value } = this.#portable.state[source.index]!;
     return isGradient && value === null;
   }
 
@@ -103,22 +103,22 @@ class EntryLowering<V extends TargetValue> {
     return at < 0 ? null : at;
   }
 
-  #name(place: SavedSource): string {
-    return nameOfPlace(place, this.#portable.state);
+  #name(source: SavedSource): string {
+    return nameOfSource(source, this.#portable.state);
   }
 
-  #input(place: SavedSource, element: V['element'], shape: V['shape']): V {
-    const name = this.#name(place);
-    const kind = place.kind === 'state' || place.kind === 'random' ? place.kind : 'argument';
-    const held = place.kind === 'state' ? this.#portable.state[place.index]!.value : null;
+  #input(source: SavedSource, element: V['element'], shape: V['shape']): V {
+    const name = this.#name(source);
+    const kind = source.kind === 'state' || source.kind === 'random' ? source.kind : 'argument';
+    const held = source.kind === 'state' ? this.#portable.state[source.index]!.value : null;
     const value = this.#engine.argument(this.#inputs.length, name, element, shape);
     this.#inputs.push({ name, kind, value, held });
     return value;
   }
 
-  #number(place: SavedSource): V {
-    const known = this.#inputs.find(({ name }) => name === this.#name(place));
-    return known ? known.value : this.#input(place, 'f64', []);
+  #number(source: SavedSource): V {
+    const known = this.#inputs.find(({ name }) => name === this.#name(source));
+    return known ? known.value : this.#input(source, 'f64', []);
   }
 
   #prepare(recipe: SavedRecipe): void {

@@ -156,19 +156,19 @@ function readState(field: Field, tensors: TensorReader): ExportState {
 }
 
 /** Returns the name of a location in the exported program. */
-export function nameOfPlace(place: SavedSource, state: readonly ExportState[]): string {
-  switch (place.kind) {
+export function nameOfSource(source: SavedSource, state: readonly ExportState[]): string {
+  switch (source.kind) {
     case 'argument':
-      return `arg.${place.index}`;
+      return `arg.${source.index}`;
     case 'property':
     case 'hasProperty':
-      return `${nameOfPlace(place.base, state)}.${place.key}`;
+      return `${nameOfSource(source.base, state)}.${source.key}`;
     case 'argumentCount':
       return 'arg.count';
     case 'state':
-      return state[place.index]!.name;
+      return state[source.index]!.name;
     case 'random':
-      return `random.${place.field}`;
+      return `random.${source.field}`;
   }
 }
 

@@ -16,7 +16,7 @@ import {
   type LoweredResult,
   lowerEntry,
 } from '../lowering/entry-lowering.ts';
-import { nameOfPlace, type PortableProgram } from '../lowering/portable-program.ts';
+import { nameOfSource, type PortableProgram } from '../lowering/portable-program.ts';
 import type { Dim } from '../target/dims.ts';
 import { constantBytes } from './emit/constant-bytes.ts';
 import type { Value } from './emit/emitter.ts';
@@ -202,7 +202,7 @@ class SizeNames {
     );
     this.#specs = new Map(specs);
     this.arguments = new Map(specs.flatMap(([place, { name }]) => (name ? [[place, name]] : [])));
-    this.#sizes = (portable.sizes?.places ?? []).map((place) => this.#nameOf(place));
+    this.#sizes = (portable.sizes?.places ?? []).map((source) => this.#nameOf(source));
   }
 
   /** Returns a name that shows how the size is computed. */
@@ -224,14 +224,14 @@ class SizeNames {
     return engine.op('Shape', [input], 'i64', [1], { start: dim, end: dim + 1 });
   }
 
-  #placeOf(place: SavedSource): { readonly name: string; readonly dim: number } {
-    const full = nameOfPlace(place, this.#portable.state);
+  #placeOf(source: SavedSource): { readonly name: string; readonly dim: number } {
+    const full = nameOfSource(source, this.#portable.state);
     const [, name, dim] = /^(.*)\.shape\.(\d+)$/.exec(full) ?? [];
     return { name: name!, dim: Number(dim) };
   }
 
-  #nameOf(place: SavedSource): string {
-    const { name, dim } = this.#placeOf(place);
+  #nameOf(source: SavedSource): string {
+    const { name, dim } = this.#placeOf(source);
     const dimName = this.#specs.get(name)?.shape?.[dim];
     const given = typeof dimName === 'object' ? dimName?.name : dimName;
     return typeof given === 'string' ? given : `${this.arguments.get(name) ?? name}.${dim}`;

@@ -156,9 +156,9 @@ export function elementAt(t: Tracer, { outer, columns }: Rows, index: number): V
 
 /** Guards that no element's tensor overrides a method with an own property. */
 export function guardBare(t: Tracer, { source }: OuterTensors, key: string | symbol): void {
-  const place = { kind: 'query', base: source, query: 'bareTensors', key } as const;
+  const query = { kind: 'query', base: source, query: 'bareTensors', key } as const;
   const isBare = hasBareTensors(compileReader(source)(t.entryFrames) as object, key);
-  if (constantOf(t, t.read(place, isBare)) !== true) {
+  if (constantOf(t, t.read(query, isBare)) !== true) {
     throw new GraphBreak('unsupported-value', `the elements may have another ${String(key)}()`);
   }
 }

@@ -44,14 +44,14 @@ export function readPrivate(
 ): Variable {
   const [base, access] = [specialized(object), accessTo(t, frame, name)];
   if (base.kind === 'newObject') return readMade(t, base, access, name);
-  const place = placeOf(t, base, access, name);
+  const location = placeOf(t, base, access, name);
   if (access.kind === 'accessor') return callMember(t, access, name, 'get', base, []);
-  t.effects.met.touch(place.value, place.source, `#${name}`);
-  const field = writtenField(t, place, access);
+  t.effects.met.touch(location.value, location.source, `#${name}`);
+  const field = writtenField(t, location, access);
   const written = field && t.effects.written(field.slot, field.source, 'value');
   if (written) return written;
-  const value = access.get(place.value);
-  return t.read({ kind: 'private', base: place.source, access, name, slot: false }, value);
+  const value = access.get(location.value);
+  return t.read({ kind: 'private', base: location.source, access, name, slot: false }, value);
 }
 
 export function writePrivate(
@@ -69,21 +69,21 @@ export function writePrivate(
     else setOwnProperty(t, base, key, value, hiddenAttributes);
     return;
   }
-  const place = placeOf(t, base, access, name);
+  const location = placeOf(t, base, access, name);
   if (access.kind === 'accessor') {
     callMember(t, access, name, 'set', base, [value]);
     return;
   }
-  t.effects.met.touch(place.value, place.source, `#${name}`);
-  t.effects.met.write(place.value, `#${name}`);
-  let field = writtenField(t, place, access);
+  t.effects.met.touch(location.value, location.source, `#${name}`);
+  t.effects.met.write(location.value, `#${name}`);
+  let field = writtenField(t, location, access);
   if (!field) {
-    const source: Source = { kind: 'private', base: place.source, access, name, slot: true };
-    field = { slot: new PrivateSlot(access, place.value), source };
+    const source: Source = { kind: 'private', base: location.source, access, name, slot: true };
+    field = { slot: new PrivateSlot(access, location.value), source };
     // In a later call, another object may lack the field: the read throws there.
-    const read: Source = { kind: 'private', base: place.source, access, name, slot: false };
-    t.read(read, access.get(place.value));
-    t.writtenFields.set(place.value, [...(t.writtenFields.get(place.value) ?? []), field]);
+    const read: Source = { kind: 'private', base: location.source, access, name, slot: false };
+    t.read(read, access.get(location.value));
+    t.writtenFields.set(location.value, [...(t.writtenFields.get(location.value) ?? []), field]);
   }
   t.effects.write(field.slot, field.source, 'value', value);
 }
@@ -253,12 +253,12 @@ function ownerIn(access: PrivateAccess, name: string): Class {
   throw new GraphBreak('unsupported-value', `the class of #${name} is not found`);
 }
 
-interface Place {
+interface PrivateLocation {
   readonly value: object;
   readonly source: Source;
 }
 
-function placeOf(t: Tracer, base: Variable, access: PrivateAccess, name: string): Place {
+function placeOf(t: Tracer, base: Variable, access: PrivateAccess, name: string): PrivateLocation {
   if (base.kind !== 'object' && base.kind !== 'function') {
     throw new GraphBreak('unsupported-value', `#${name} is private`);
   }
@@ -273,7 +273,7 @@ function placeOf(t: Tracer, base: Variable, access: PrivateAccess, name: string)
  * Returns the field as first written. Other paths to it would be guarded as paths to one object, but each read of a
  * slot creates a new one; the paths to the object that has the field are guarded instead.
  */
-function writtenField(t: Tracer, { value }: Place, access: PrivateAccess) {
+function writtenField(t: Tracer, { value }: PrivateLocation, access: PrivateAccess) {
   if (access.kind !== 'field') return undefined;
   return t.writtenFields.get(value)?.find(({ slot }) => slot.isReadBy(access));
 }

@@ -1,17 +1,17 @@
-import { byKey, indexOf, type Key, keyOf, type Place } from '../autograd/place.ts';
+import { byKey, type GradientEdge, indexOf, type Key, keyOf } from '../autograd/gradient-edge.ts';
 import type { GradNode, RequestedGradients } from '../tensor/grad-node.ts';
 
 const none: ReadonlySet<number> = new Set();
 
-/** The places whose gradients a backward pass computes, and the nodes that must run for them. */
-export class RequestedPlaces {
+/** The edges whose gradients a backward pass computes, and the nodes that must run for them. */
+export class RequestedEdges {
   /** The requested outputs per node; null if all leaves are requested. */
   readonly #requested: ReadonlyMap<Key, ReadonlySet<number>> | null;
-  /** The nodes that lead to a requested place, and through which outputs; null for all outputs. */
+  /** The nodes that lead to a requested edge, and through which outputs; null for all outputs. */
   readonly #leading = new Map<GradNode, ReadonlySet<number> | null>();
 
-  constructor(places: readonly Place[] | undefined) {
-    this.#requested = places ? byKey(places) : null;
+  constructor(edges: readonly GradientEdge[] | undefined) {
+    this.#requested = edges ? byKey(edges) : null;
   }
 
   /** Returns the node's outputs whose gradients are requested; undefined if there are none. */
@@ -25,13 +25,13 @@ export class RequestedPlaces {
   }
 
   /**
-   * Finds the nodes below these roots that lead to a requested place. Visits old nodes first: targets precede their
+   * Finds the nodes below these roots that lead to a requested edge. Visits old nodes first: targets precede their
    * nodes.
    */
-  findLeading(roots: readonly Place[]): void {
+  findLeading(roots: readonly GradientEdge[]): void {
     if (!this.#requested) return;
     const reached = new Set<GradNode>();
-    for (const place of roots) if ('node' in place) reached.add(place.node);
+    for (const edge of roots) if ('node' in edge) reached.add(edge.node);
     // The loop also visits nodes added while it runs.
     for (const node of reached) {
       for (const target of node.targets) if (target && 'node' in target) reached.add(target.node);
@@ -51,24 +51,28 @@ export class RequestedPlaces {
   }
 
   /** Whether a gradient of this node, or of a node that it leads to, is requested. */
-  concerns(place: Place): boolean {
+  concerns(edge: GradientEdge): boolean {
     if (!this.#requested) return true;
-    if ('node' in place) {
-      const leading = this.#leading.get(place.node);
-      if (leading === null || leading?.has(place.index)) return true;
+    if ('node' in edge) {
+      const leading = this.#leading.get(edge.node);
+      if (leading === null || leading?.has(edge.index)) return true;
     }
-    return this.#isRequested(place);
+    return this.#isRequested(edge);
   }
 
-  #isRequested(place: Place): boolean {
-    if (!this.#requested) return 'leaf' in place;
-    return this.#requested.get(keyOf(place))?.has(indexOf(place)) ?? false;
+  #isRequested(edge: GradientEdge): boolean {
+    if (!this.#requested) return 'leaf' in edge;
+    return this.#requested.get(keyOf(edge))?.has(indexOf(edge)) ?? false;
   }
 
   /**
    * Whether a requested inner output's gradient requires running the node, because another reached output leads to it.
    */
-  #needsToRun(node: GradNode, roots: readonly Place[], reached: ReadonlySet<GradNode>): boolean {
+  #needsToRun(
+    node: GradNode,
+    roots: readonly GradientEdge[],
+    reached: ReadonlySet<GradNode>,
+  ): boolean {
     const { innerOutputs } = node;
     const requested = this.#requested?.get(node);
     if (!innerOutputs || !requested) return false;
