@@ -19,94 +19,47 @@ interface Kind {
   readonly list: 'floatData' | 'int32Data' | 'int64Data' | 'doubleData' | 'uint64Data';
 }
 
-const int = (bytes: number, read: Read, name: string): Kind => ({
-  name,
-  bytes,
-  read,
-  dtype: 'int32',
-  list: 'int32Data',
-});
+type Row = readonly [type: number, bytes: number, dtype: DType, list: Kind['list'], read: Read];
+
+const kindNamed = (name: string, [type, bytes, dtype, list, read]: Row): [number, Kind] => [
+  type,
+  { name, bytes, read, dtype, list },
+];
+
+const hostKindNamed = (name: string, row: Row): [number, Kind] => {
+  const [type, facts] = kindNamed(name, row);
+  return [type, { ...facts, isHost: true }];
+};
+
+const { float, double, uint8, int8, uint16, int16, int32, bool } = dataType;
+const { int64, uint32, uint64, float16, bfloat16 } = dataType;
 
 const kinds: ReadonlyMap<number, Kind> = new Map<number, Kind>([
-  [
-    dataType.float,
-    {
-      name: 'float',
-      bytes: 4,
-      read: (v, at) => v.getFloat32(at, true),
-      dtype: 'float32',
-      list: 'floatData',
-    },
-  ],
-  [
-    dataType.double,
-    {
-      name: 'double',
-      bytes: 8,
-      read: (v, at) => v.getFloat64(at, true),
-      dtype: 'float64',
-      list: 'doubleData',
-    },
-  ],
-  [dataType.uint8, { ...int(1, (v, at) => v.getUint8(at), 'uint8'), dtype: 'uint8' }],
-  [dataType.int8, int(1, (v, at) => v.getInt8(at), 'int8')],
-  [dataType.uint16, int(2, (v, at) => v.getUint16(at, true), 'uint16')],
-  [dataType.int16, int(2, (v, at) => v.getInt16(at, true), 'int16')],
-  [dataType.int32, int(4, (v, at) => v.getInt32(at, true), 'int32')],
-  [dataType.bool, { ...int(1, (v, at) => v.getUint8(at), 'bool'), dtype: 'bool' }],
-  [
-    dataType.int64,
-    {
-      name: 'int64',
-      bytes: 8,
-      read: (v, at) => Number(v.getBigInt64(at, true)),
-      dtype: 'int32',
-      isHost: true,
-      list: 'int64Data',
-    },
-  ],
-  [
-    dataType.uint32,
-    {
-      name: 'uint32',
-      bytes: 4,
-      read: (v, at) => v.getUint32(at, true),
-      dtype: 'int32',
-      isHost: true,
-      list: 'uint64Data',
-    },
-  ],
-  [
-    dataType.uint64,
-    {
-      name: 'uint64',
-      bytes: 8,
-      read: (v, at) => Number(v.getBigUint64(at, true)),
-      dtype: 'int32',
-      isHost: true,
-      list: 'uint64Data',
-    },
-  ],
-  [
-    dataType.float16,
-    {
-      name: 'float16',
-      bytes: 2,
-      read: (v, at) => v.getUint16(at, true),
-      dtype: 'float16',
-      list: 'int32Data',
-    },
-  ],
-  [
-    dataType.bfloat16,
-    {
-      name: 'bfloat16',
-      bytes: 2,
-      read: (v, at) => v.getUint16(at, true),
-      dtype: 'bfloat16',
-      list: 'int32Data',
-    },
-  ],
+  kindNamed('float', [float, 4, 'float32', 'floatData', (v, at) => v.getFloat32(at, true)]),
+  kindNamed('double', [double, 8, 'float64', 'doubleData', (v, at) => v.getFloat64(at, true)]),
+  kindNamed('uint8', [uint8, 1, 'uint8', 'int32Data', (v, at) => v.getUint8(at)]),
+  kindNamed('int8', [int8, 1, 'int32', 'int32Data', (v, at) => v.getInt8(at)]),
+  kindNamed('uint16', [uint16, 2, 'int32', 'int32Data', (v, at) => v.getUint16(at, true)]),
+  kindNamed('int16', [int16, 2, 'int32', 'int32Data', (v, at) => v.getInt16(at, true)]),
+  kindNamed('int32', [int32, 4, 'int32', 'int32Data', (v, at) => v.getInt32(at, true)]),
+  kindNamed('bool', [bool, 1, 'bool', 'int32Data', (v, at) => v.getUint8(at)]),
+  hostKindNamed('int64', [
+    int64,
+    8,
+    'int32',
+    'int64Data',
+    (v, at) => Number(v.getBigInt64(at, true)),
+  ]),
+  hostKindNamed('uint32', [uint32, 4, 'int32', 'uint64Data', (v, at) => v.getUint32(at, true)]),
+  hostKindNamed('uint64', [
+    uint64,
+    8,
+    'int32',
+    'uint64Data',
+    (v, at) => Number(v.getBigUint64(at, true)),
+  ]),
+  kindNamed('float16', [float16, 2, 'float16', 'int32Data', (v, at) => v.getUint16(at, true)]),
+  kindNamed('bfloat16', [bfloat16, 2, 'bfloat16', 'int32Data', (v, at) => v.getUint16(at, true)]),
 ]);
 
 /** Returns the dtype of an element type; throws DataError for strings, complex numbers and quantized types. */
