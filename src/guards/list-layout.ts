@@ -20,7 +20,7 @@ export function listLayout(array: object): string | undefined {
   for (let i = 0; i < length; i++) {
     if (lookupGetter.call(array, i) !== undefined) return undefined;
     const element = (array as readonly unknown[])[i];
-    if (count > 0 && isAlike(alike, element)) {
+    if (isAlike(alike, element)) {
       count++;
       continue;
     }

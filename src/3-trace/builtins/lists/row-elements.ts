@@ -3,7 +3,7 @@
 import { TostaticError } from '../../../../runtime/errors/errors.ts';
 import type { ProgramBuilder } from '../../../../runtime/program/builder.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
-import { hasBareTensors, keysInElements, plainParts } from '../../../guards/list-layout.ts';
+import { hasBareTensors, keysInElements, listLayout, plainParts } from '../../../guards/list-layout.ts';
 import { compileReader } from '../../../guards/source.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
@@ -77,6 +77,8 @@ export function rowsOf(t: Tracer, given: Variable): Rows | undefined {
     const appendedCount = () => extended.appended.length;
     return { outer, columns: [tensors as OuterTensors], from: 0, appended, appendedCount };
   }
+  // Their layout is bounded in depth, as other elements needn't be: an object may contain itself.
+  if (listLayout(array.value) === undefined) return undefined;
   const elements = array.value as readonly unknown[];
   const areTensors = elements[0] instanceof Tensor;
   const keys = areTensors ? undefined : keysInElements(elements);
