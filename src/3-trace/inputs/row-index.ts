@@ -62,12 +62,19 @@ function applied(fn: string, left: NumberExpr, right: NumberExpr): NumberExpr {
   return { kind: 'apply', fn, args: [left, right] };
 }
 
-/** Returns the expression as a counter, possibly counted from a length; undefined if it isn't one. */
+/**
+ * Returns the expression as a counter, possibly counted from a length; undefined if it isn't one. Only sums and
+ * products of integers are exact in any order: (3 * 0.1) * 10 is more than 3.
+ */
 export function asCounter(
   expr: NumberExpr,
   length: SymbolicVariable | null = null,
 ): Counter | undefined {
-  if (expr.kind === 'constant') return { start: expr.value, step: 0, from: null };
+  if (expr.kind === 'constant') {
+    return Number.isSafeInteger(expr.value)
+      ? { start: expr.value, step: 0, from: null }
+      : undefined;
+  }
   if (expr.kind === 'source') {
     if (expr.source === rowIndex) return { start: 0, step: 1, from: null };
     const isLength = length?.source && sourceKey(expr.source) === sourceKey(length.source);

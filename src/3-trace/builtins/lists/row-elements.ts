@@ -3,7 +3,12 @@
 import { TostaticError } from '../../../../runtime/errors/errors.ts';
 import type { ProgramBuilder } from '../../../../runtime/program/builder.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
-import { hasBareTensors, keysInElements, listLayout, plainParts } from '../../../guards/list-layout.ts';
+import {
+  hasBareTensors,
+  keysInElements,
+  listLayout,
+  plainParts,
+} from '../../../guards/list-layout.ts';
 import { compileReader } from '../../../guards/source.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
