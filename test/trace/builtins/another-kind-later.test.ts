@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { type Tensor, tensor, toStatic } from '../../../src/index.ts';
 
 const expressions: Readonly<Record<string, (o: never) => unknown>> = {
-  valueOf: (o) => typeof Object.prototype.valueOf.call(o),
+  'valueOf, by call': (o) => typeof Object.prototype.valueOf.call(o),
   isPrototypeOf: (o) => Object.prototype.isPrototypeOf.call(o, []),
   'valueOf, by Reflect.apply': (o) => typeof Reflect.apply(Object.prototype.valueOf, o, []),
   'the tag of a typed array': (o) => {
@@ -13,7 +13,7 @@ const expressions: Readonly<Record<string, (o: never) => unknown>> = {
   },
   'the number of new elements': (o) => new Array(o).length,
   getPrototypeOf: (o) => Object.getPrototypeOf(o) === Array.prototype,
-  toString: (o) => Object.prototype.toString.call(o),
+  'toString, by call': (o) => Object.prototype.toString.call(o),
 };
 
 const values = [
