@@ -30,7 +30,7 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kil
     model.forward(tensor([[1, 2]])).sum().backward();
     optimizer.step();`,
     // esbuild keeps all of a namespace that another module exports; `tostatic/nn` is no namespace.
-    { rolldown: 135.6, esbuild: 305.4 },
+    { rolldown: 128.9, esbuild: 268.4 },
   ],
   'an eager op, by functions': [
     "import { add, tensor } from 'tostatic/functions'; add(tensor([1]), 2).toString();",
@@ -44,7 +44,7 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kil
     const optimizer = new SGD(model.parameters(), { lr: 1 });
     sum(model.forward(tensor([[1, 2]]))).backward();
     optimizer.step();`,
-    { rolldown: 88, esbuild: 93.5 },
+    { rolldown: 81, esbuild: 86.6 },
   ],
   'the loader of saved programs': [
     "import { load } from 'tostatic/runtime'; await load(new Uint8Array());",
@@ -97,7 +97,7 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kil
       optimizer.step();
     });
     step(tensor([[1, 2]]));`,
-    { rolldown: 173, esbuild: 332.6 },
+    { rolldown: 166.8, esbuild: 296.2 },
   ],
   'a captured step with a later compiler, by functions': [
     `import { sum, tensor } from 'tostatic/functions';
@@ -111,7 +111,7 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kil
       optimizer.step();
     });
     step(tensor([[1, 2]]));`,
-    { rolldown: 170.2, esbuild: 205.7 },
+    { rolldown: 164.2, esbuild: 199.2 },
   ],
 };
 
