@@ -1,7 +1,9 @@
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import { ValueGroups } from '../../runtime/program/memory-groups.ts';
-import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { nameGradientOp } from '../../runtime/program/optional-gradients.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { dtypes } from '../../runtime/spec/dtype.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
@@ -20,6 +22,8 @@ export class SameValues {
   readonly #returned: Set<ValueId>;
   /** Whether a caller may get the value itself: as an output, or through branches and loops that forward it. */
   readonly #isNamed: (id: ValueId) => boolean;
+  /** Values that branches, loops and lists name. */
+  readonly #toldApart: Set<ValueId>;
   /** Values that are no longer computed, with their replacements. */
   readonly #replaced = new Map<ValueId, ValueId>();
   /** Values computed under the name of an output whose own op is dropped. */
@@ -44,6 +48,7 @@ export class SameValues {
     const tensors = new ValueGroups(program.ops, 'tensor');
     const named = new Set(returned.map((id) => tensors.of(id)));
     this.#isNamed = (id) => named.has(tensors.of(id));
+    this.#toldApart = toldApart(program, stage);
     const memoryOf = (id: ValueId) => this.facts.memoryOf(id);
     this.#returned = new Set(returned.map(memoryOf));
     this.#callers = new Set([...this.#returned, ...program.inputs.map(memoryOf)]);
@@ -67,6 +72,7 @@ export class SameValues {
     const firstLate = this.#firstLate;
     const [a, b] = [program.values[same]!, program.values[id]!];
     if (!isSameMeta(a, b) || facts.isWritten(id) || facts.isWritten(same)) return false;
+    if (this.#areToldApart(id, same)) return false;
     const root = facts.rootOf(id);
     const isView = root === facts.rootOf(same);
     // Callers can see whether an output has its own memory or is a view.
@@ -89,8 +95,18 @@ export class SameValues {
     }
     if (!this.#mayReplace(id)) return false;
     this.#replaced.set(id, same);
+    if (this.#toldApart.has(id)) this.#toldApart.add(same);
     this.#readFor.set(facts.rootOf(same), Math.max(this.#lastRead(same), this.#lastRead(id)));
     return true;
+  }
+
+  /** Whether both have names, which backward compares to add gradients in the order of eager execution. */
+  #areToldApart(id: ValueId, same: ValueId): boolean {
+    if (!this.#toldApart.has(id) || !this.#toldApart.has(same)) return false;
+    const { ops, values } = this.#given.program;
+    const definition = ops[this.facts.definitionIndex(id)];
+    const isConstant = definition?.inputs.length === 0;
+    return !isConstant && dtypes[values[id]!.dtype].floating;
   }
 
   #lastRead(id: ValueId): number {
@@ -143,6 +159,17 @@ export class SameValues {
 export function isPure({ op, outputs, regions, call, before }: ProgramOp): boolean {
   if (regions || call || before !== undefined || outputs.length !== 1) return false;
   return op.kernel.kind !== 'control' && !hasEffect({ op });
+}
+
+/** Returns the values that get names as they enter or leave a branch, loop or list, or whose names are compared. */
+function toldApart({ ops, inputs, outputs }: Program, stage: PassContext['stage']): Set<ValueId> {
+  const named = ops.filter(({ op, regions }) => {
+    const { kernel } = op;
+    const isOfList = kernel.kind === 'control' && kernel.form === 'list';
+    return regions || isOfList || op === nameGradientOp;
+  });
+  const operands = named.flatMap((op) => op.inputs);
+  return new Set(stage === 'region' ? [...operands, ...inputs, ...outputs] : operands);
 }
 
 function isSameList(a: readonly ValueId[], b: readonly ValueId[]): boolean {

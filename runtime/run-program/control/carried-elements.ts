@@ -1,6 +1,6 @@
 /**
- * Loop-carried values that are also list elements. All readers of the element run after the iteration that carries the
- * value, so in backward the iteration adds to their sum, as in eager execution.
+ * Operands of an iteration that are also elements of a list that the loop carries. All readers of the element run after
+ * the iteration, so in backward the iteration adds to their sum, as in eager execution.
  */
 
 import { TensorList } from '../../device/tensor-list.ts';
@@ -10,7 +10,7 @@ import { noName } from '../scope/name.ts';
 import { type Scope, Slot } from '../scope/scope.ts';
 import type { RegionRun } from './region.ts';
 
-/** A carried operand that is an element of a carried list at the end of the iteration. */
+/** An operand that is an element of a carried list at the end of the iteration. */
 export interface CarriedElement {
   readonly operand: number;
   readonly list: number;
@@ -29,12 +29,14 @@ export class CarriedElements {
   constructor({ planned: { values, forward, backward } }: RegionRun, carried: number) {
     const { inputs, unusedInputs } = forward;
     this.#inputs = inputs;
-    const metas = inputs.slice(0, carried).map((id) => values[id]!);
+    const metas = inputs.map((id) => values[id]!);
     const isRead = (i: number) => !unusedInputs.includes(inputs[i]!);
     /** Whether backward continues from an earlier sum. */
     const continuesSum = (i: number) => (backward?.gradOutputs[carried + i] ?? null) !== null;
     const flows = (i: number) => (backward?.gradOutputs[i] ?? null) !== null;
-    const lists = metas.flatMap((meta, i) => (mayBeList(meta) && flows(i) ? [i] : []));
+    const lists = metas.flatMap((meta, i) =>
+      i < carried && mayBeList(meta) && flows(i) ? [i] : [],
+    );
     this.#candidates = metas.flatMap(({ dtype, shape }, operand) => {
       if (lists.length === 0 || !continuesSum(operand) || !isRead(operand)) return [];
       const isElement = (list: number) => {
