@@ -54,6 +54,7 @@ const same = record<SameOutput>({
 });
 
 const rerun = record<Rerun>({
+  contents: list(source),
   outputs: integers(),
   sources: list(source),
   made: list(record({ index: integer(), keys: nullable(list(string)) })),

@@ -8,6 +8,8 @@ export interface Rerun {
   /** The outputs whose gradients flow into the call. */
   readonly outputs: readonly number[];
   readonly sources: readonly Source[];
+  /** Pre-existing arrays and collections that the run changes, of which the body may read all. */
+  readonly contents: readonly Source[];
   /** Objects that the run creates, with the keys that the body reads; null for a list, of which it may read all. */
   readonly made: readonly { readonly index: number; readonly keys: readonly string[] | null }[];
 }

@@ -18,6 +18,11 @@ class State {
   readonly named = new Map([['w', this.w]]);
   readonly options: Record<string, number> = { a: 1 };
   own: { w: Tensor } | null = null;
+  readonly pushed: Tensor[] = [];
+  list: Tensor[] = [];
+  lists = new Map<string, Tensor[]>();
+  flags: Record<string, number> = {};
+  weak = new WeakMap<object, Tensor>();
 
   block = (a: Tensor): Tensor => a.matmul(this.w).mul(this.scale).tanh();
 }
@@ -211,6 +216,124 @@ const cases: Readonly<Record<string, Case>> = {
       own!.w = v;
     },
   },
+  'an element that the call appends is replaced': {
+    differs: true,
+    fn: (state) => (x) => {
+      state.pushed.push(state.w);
+      return checkpoint((a: Tensor) => a.matmul(state.pushed.at(-1)!).tanh(), x);
+    },
+    between: ({ pushed, v }) => {
+      pushed[pushed.length - 1] = v;
+    },
+  },
+  'an entry that the call sets is replaced': {
+    differs: true,
+    fn:
+      ({ named, w }) =>
+      (x) => {
+        named.set('set', w);
+        return checkpoint((a: Tensor) => a.matmul(named.get('set')!).tanh(), x);
+      },
+    between: ({ named, v }) => {
+      named.set('set', v);
+    },
+  },
+  'an entry that the call sets is deleted': {
+    differs: true,
+    fn:
+      ({ named, w }) =>
+      (x) => {
+        named.set('set', w);
+        return checkpoint(
+          (a: Tensor) =>
+            a
+              .matmul(w)
+              .mul(named.has('set') ? 2 : 3)
+              .tanh(),
+          x,
+        );
+      },
+    between: ({ named }) => {
+      named.delete('set');
+    },
+  },
+  'an element of a list that the call assigns is replaced': {
+    differs: true,
+    fn: (state) => (x) => {
+      state.list = [state.w];
+      return checkpoint((a: Tensor) => a.matmul(state.list[0]!).tanh(), x);
+    },
+    between: ({ list, v }) => {
+      list[0] = v;
+    },
+  },
+  'an element of a list in a Map of the call is replaced': {
+    differs: true,
+    fn: (state) => (x) => {
+      const lists = new Map([['k', [state.w]]]);
+      state.lists = lists;
+      return checkpoint((a: Tensor) => a.matmul(lists.get('k')![0]!).tanh(), x);
+    },
+    between: ({ lists, v }) => {
+      lists.get('k')![0] = v;
+    },
+  },
+  'a property that an object of the call lacks is added': {
+    differs: true,
+    fn: (state) => (x) => {
+      const flags: Record<string, number> = {};
+      state.flags = flags;
+      return checkpoint(
+        (a: Tensor) =>
+          a
+            .matmul(state.w)
+            .mul(flags.more ? 2 : 3)
+            .tanh(),
+        x,
+      );
+    },
+    between: ({ flags }) => {
+      flags.more = 1;
+    },
+  },
+  'a key that an object of the call lacks is added': {
+    differs: true,
+    fn: (state) => (x) => {
+      const flags: Record<string, number> = {};
+      state.flags = flags;
+      return checkpoint(
+        (a: Tensor) =>
+          a
+            .matmul(state.w)
+            .mul('more' in flags ? 2 : 3)
+            .tanh(),
+        x,
+      );
+    },
+    between: ({ flags }) => {
+      flags.more = 1;
+    },
+  },
+  'an object of the call whose keys are counted gets another': {
+    differs: true,
+    fn: (state) => (x) => {
+      const flags: Record<string, number> = { one: 1 };
+      state.flags = flags;
+      const count = () => Object.keys(flags).length;
+      return checkpoint((a: Tensor) => a.matmul(state.w).mul(count()).tanh(), x);
+    },
+    between: ({ flags }) => {
+      flags.more = 1;
+    },
+  },
+  'a WeakMap of the call is read': {
+    differs: false,
+    fn: (state) => (x) => {
+      const weak = new WeakMap<object, Tensor>([[state.layer, state.w]]);
+      state.weak = weak;
+      return checkpoint((a: Tensor) => a.matmul(weak.get(state.layer)!).tanh(), x);
+    },
+  },
   'only another result is differentiated': {
     differs: false,
     fn: (state) => (x) => {
@@ -267,4 +390,17 @@ it.each(Object.entries(cases))('%s', (_name, { fn, between, differs }) => {
     else
       for (const { error } of captured) expect(error).toContain('it reads what has changed since');
   }
+});
+
+it('the function runs once in eager backward of a retained graph: later changes are not read', () => {
+  const gradients = (wrap: (fn: (x: Tensor) => Tensor) => (x: Tensor) => Tensor) => {
+    seed(4);
+    const state = new State();
+    const result = wrap((x) => checkpoint(state.block, x))(randn([batch, width])).sum();
+    result.backward({ retainGraph: true });
+    state.scale = 3;
+    result.backward();
+    return state.w.grad!.tolist();
+  };
+  expect(gradients((fn) => toStatic(fn))).toEqual(gradients((fn) => fn));
 });

@@ -106,9 +106,10 @@ test('private names count for the functions inside the class that declares them'
     m() { return () => this.#a; }
     made() { return class { #a; #b; at(o) { return (() => this.#a + this.#b)(); } of(o) { return #b in o } } }
     mixed() { return class { #b; at(o) { return o.#a + this.#b } } }
+    based() { return class extends this.#a { #a; at() { return this.#a } } }
   }`;
   const names = analyze(text).map(({ privateNames }) => [...privateNames].join());
-  expect(names).toEqual(['a', 'a', '', 'a,b', 'a,b', 'b', 'a', 'a,b']);
+  expect(names).toEqual(['a', 'a', '', 'a,b', 'a,b', 'b', 'a', 'a,b', 'a', 'a']);
 });
 
 describe('a scope is not taken in a static block or field', () => {

@@ -9,10 +9,12 @@ import type { ScriptWalk } from './script-walk.ts';
 export function analyzeClass(walk: ScriptWalk, node: ClassNode, context: ScopeContext): void {
   const { functions, classes, visit } = walk;
   const scope = new LexicalScope('class', context.scope);
-  scope.privateNames = new Set(declaredPrivateNames(node));
   if (node.id) declareLocal(scope, node.id.name, 'self', context, node);
-  const inner: ScopeContext = { ...context, scope, strict: true };
-  visit(node.superClass, inner);
+  // Private names are in scope in the body alone: those in `extends` are of classes around it.
+  visit(node.superClass, { ...context, scope, strict: true });
+  const body = new LexicalScope('class', scope);
+  body.privateNames = new Set(declaredPrivateNames(node));
+  const inner: ScopeContext = { ...context, scope: body, strict: true };
   const boundary: FunctionBoundary = {
     node,
     free: new Map(),
@@ -23,7 +25,7 @@ export function analyzeClass(walk: ScriptWalk, node: ClassNode, context: ScopeCo
   classes.set(node, boundary);
   const fields: ScopeContext = {
     ...inner,
-    scope: new LexicalScope('function', scope, boundary),
+    scope: new LexicalScope('function', body, boundary),
     ownThis: true,
     inLoop: false,
   };

@@ -112,8 +112,20 @@ export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   const collection = taken(t, given);
   const id = keyIdentity(t, key, keysIn(t, collection));
   const written = writtenEntry(t, collection, id);
+  noteEntry(t, collection, 'mapGet', id);
   if (written !== undefined) return written?.value ?? undefinedVariable;
   return lookUp(t, collection as ObjectVariable, 'get', key, id);
+}
+
+/** Notes that an entry is read, which the trace may have written. */
+function noteEntry(
+  t: Tracer,
+  collection: CollectionVariable,
+  kind: 'mapGet' | 'mapHas',
+  id: unknown,
+): void {
+  if (collection.kind === 'newCollection' || isMadeInside(id)) return;
+  t.variables.reads?.source({ kind, base: collection.source, key: id });
 }
 
 /** Whether the key was present before the write. An iteration in progress guards the set of keys. */
@@ -142,6 +154,7 @@ export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   const collection = taken(t, given);
   const id = keyIdentity(t, key, keysIn(t, collection));
   const written = writtenEntry(t, collection, id);
+  noteEntry(t, collection, 'mapHas', id);
   if (written !== undefined) return known(written !== null);
   return lookUp(t, collection as ObjectVariable, 'has', key, id);
 }

@@ -12,6 +12,8 @@ export class BodyReads {
   /** Objects that the trace creates, with the keys that were read. */
   readonly #objects = new OwnMap<NewObjectVariable, Set<string>>();
 
+  readonly #listed = new OwnSet<NewObjectVariable>();
+
   get sources(): readonly Source[] {
     return [...this.#sources.values()];
   }
@@ -28,6 +30,11 @@ export class BodyReads {
     this.source({ kind: 'query', base, query, key: undefined });
   }
 
+  /** Notes that the keys of an object are listed. */
+  keys(object: NewObjectVariable): void {
+    this.#listed.add(object);
+  }
+
   property(object: NewObjectVariable, key: string): void {
     const keys = this.#objects.get(object);
     if (keys) keys.add(key);
@@ -35,7 +42,7 @@ export class BodyReads {
   }
 
   /** Returns the arrays and collections among the values that were read, whose content counts as read. */
-  get lists(): readonly Variable[] {
+  lists(changed: readonly Variable[]): readonly Variable[] {
     const cells = [...this.cells].map(({ content }) => content);
     const properties = [...this.#objects].flatMap(([{ entries }, keys]) =>
       [...keys].flatMap((key) => entries.get(key) ?? []),
@@ -44,10 +51,14 @@ export class BodyReads {
     const add = (variable: Variable) => {
       if (!/^new(?:Array|TypedArray|Collection)$/.test(variable.kind) || found.has(variable))
         return;
+      // The content of weak collections can't be listed.
+      if (variable.kind === 'newCollection' && variable.type.startsWith('Weak')) return;
       found.add(variable);
       if (variable.kind === 'newArray') variable.elements.forEach(add);
+      if (variable.kind === 'newCollection')
+        for (const { value } of variable.entries.values()) if (value) add(value);
     };
-    [...cells, ...properties].forEach(add);
-    return [...found];
+    [...cells, ...properties, ...changed].forEach(add);
+    return [...found, ...this.#listed];
   }
 }

@@ -18,6 +18,10 @@ export function rerunsAfter(t: Tracer, reconstruction: Reconstruction): Rerun[] 
     const { places } = rerun;
     const read = places.sources.filter(({ kind }) => kind !== 'random' && kind !== 'called');
     const sources = [...read, ...t.effects.writtenAmong(rerun.reads)];
+    const changed = [...rerun.reads].flatMap(([object, keys]) =>
+      [...t.effects.partsChanged(object, keys)].flatMap((part) => part ?? []),
+    );
+    const lists = places.lists(changed);
     const made = (variable: Variable, keys: readonly string[] | null) => {
       // What code can't reach doesn't change.
       const index = reconstruction.indexOf(variable);
@@ -30,8 +34,11 @@ export function rerunsAfter(t: Tracer, reconstruction: Reconstruction): Rerun[] 
         made: [
           ...[...places.cells].flatMap((cell) => made(cell, ['value'])),
           ...[...places.objects].flatMap(([object, keys]) => made(object, [...keys])),
-          ...places.lists.flatMap((list) => made(list, null)),
+          ...lists.flatMap((list) => made(list, null)),
         ],
+        contents: lists.flatMap((list) =>
+          'outer' in list && list.outer && 'source' in list.outer ? [list.outer.source] : [],
+        ),
       },
     ];
   });

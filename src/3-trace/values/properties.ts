@@ -195,8 +195,9 @@ function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key:
     const { get } = attributes.accessor;
     return get ? t.execution.callInside(get, receiver, []) : undefinedVariable;
   }
+  // An absent property may be added.
+  if (typeof key === 'string') t.variables.reads?.property(holder, key);
   if (attributes) {
-    if (typeof key === 'string') t.variables.reads?.property(holder, key);
     return present(ownContent(holder, key))!;
   }
   const prototype = prototypeOf(holder);

@@ -89,6 +89,7 @@ function hasPrototype(fn: ClosureVariable | BoundVariable): boolean {
 }
 
 function hasMade(t: Tracer, object: NewObjectVariable, key: Key, own: boolean): Variable {
+  if (typeof key === 'string') t.variables.reads?.property(object, key);
   if (ownAttributes(object, key)) return known(true);
   if (typeof key === 'string') expectNoStack(object, key);
   const prototype = own ? null : prototypeOf(object);
@@ -130,6 +131,7 @@ function hasOuterProperty(
 export function plainKeys(t: Tracer, object: Variable): string[] {
   const base = specialized(object);
   if (base.kind === 'newObject') {
+    t.variables.reads?.keys(base);
     return ownNames(t, base).filter((key) => ownAttributes(base, key)?.enumerable);
   }
   if (base.kind === 'newArray') {

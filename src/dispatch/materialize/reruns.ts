@@ -48,21 +48,26 @@ function nodesOf({ inputs, outputs }: RunValues): readonly RunProgramNode[] {
   });
 }
 
-function compileRerun({ outputs, sources, made }: Rerun) {
+function compileRerun({ outputs, sources, contents, made }: Rerun) {
+  const readContents = contents.map(compileReader);
   const readSources = compileSources(sources);
   const isIn = new Set(outputs);
   return ({ frames, made: objects }: RunValues) => {
     const sourcesNow = readSources(frames);
+    const changed = readContents.map((read) => read(frames) as object);
     const created = made.map(({ index, keys }) => [objects[index] as object, keys] as const);
     const readAll = () => [
       ...sourcesNow(),
+      ...changed.flatMap((object) => readParts(object, null)),
       ...created.flatMap(([object, keys]) => readParts(object, keys)),
     ];
     return () => {
-      const before = readAll();
+      let before: readonly unknown[] | null = readAll();
       return (differentiated: readonly number[]) => {
-        if (!differentiated.some((output) => isIn.has(output))) return;
+        if (!before || !differentiated.some((output) => isIn.has(output))) return;
         if (!isSame(before, readAll)) throw differs('it reads what has changed since');
+        // Eager backward runs the body once, even if the graph is retained.
+        before = null;
       };
     };
   };
@@ -97,11 +102,19 @@ function identified(value: unknown): unknown[] {
 }
 
 function readParts(object: object, keys: readonly string[] | null): unknown[] {
-  if (keys) return keys.map((key) => (object as Record<string, unknown>)[key]);
+  if (keys) {
+    const properties = object as Record<string, unknown>;
+    return keys.map((key) => (owns(properties, key) ? properties[key] : absent));
+  }
   if (Array.isArray(object)) return [object.length, ...object];
   if (ArrayBuffer.isView(object)) return [...(object as Uint8Array)];
-  return [...contentsOf(object)];
+  return isCollection(object) ? contentsOf(object) : Reflect.ownKeys(object);
 }
+
+/** Stands for a property that an object doesn't have. */
+const absent = Symbol('absent');
+
+const isCollection = (object: object) => object instanceof Map || object instanceof Set;
 
 function isSame(before: readonly unknown[], readAll: () => readonly unknown[]): boolean {
   try {
