@@ -1,6 +1,7 @@
 /** Windows of signals, by PyTorch's names: weights that taper to both ends. */
 
 import { ArgumentError, DTypeError } from '../errors/errors.ts';
+import { cast } from '../ops/core/cast.ts';
 import type { CreateOptions } from '../ops/core/creation-options.ts';
 import { ones } from '../ops/movement/create.ts';
 import { arange } from '../ops/movement/ranges.ts';
@@ -77,17 +78,36 @@ export function kaiserWindow(
 ): Tensor {
   const [shape, last] = withOptions('kaiserWindow', beta, 12, options);
   expectNumber('kaiserWindow', 'beta', shape);
-  const quarter = (shape / 2) ** 2;
-  // The terms of I₀(z) = Σ ((z/2)^k / k!)² are below the rounding of float64 from here on.
-  const terms = Math.ceil(1.5 * Math.abs(shape)) + 20;
+  return windowOf('kaiserWindow', length, periodic, last, (positions) => {
+    const { dtype } = positions;
+    const isHalf = dtype === 'float16' || dtype === 'bfloat16';
+    return cast(kaiser(isHalf ? cast(positions, 'float32') : positions, shape), dtype);
+  });
+}
+
+/** I₀(z) / I₀(beta), z = beta · √(1 − x²), by I₀(z) = Σ ((z/2)^k / k!)². */
+function kaiser(positions: Tensor, beta: number): Tensor {
+  const { dtype, device } = positions;
+  // From here on, the dtype can't hold 1 / I₀(beta).
+  const steepest = dtype === 'float64' ? 700 : 85;
+  if (!(Math.abs(beta) <= steepest)) {
+    throw new ArgumentError({
+      what: 'kaiserWindow: not a beta',
+      given: String(beta),
+      expected: `a number from -${steepest} to ${steepest}`,
+      remedy: 'pass a smaller beta, or { dtype: "float64" }, which takes up to 700',
+    });
+  }
+  const quarter = (beta / 2) ** 2;
+  // Terms from here on are below the rounding of float64.
+  const terms = Math.ceil(1.5 * Math.abs(beta)) + 20;
   let whole = 1;
   for (let k = terms; k > 0; k--) whole = 1 + (whole * quarter) / k ** 2;
-  return windowOf('kaiserWindow', length, periodic, last, (positions) => {
-    const argument = mul(rsub(square(sub(mul(positions, 2), 1)), 1), quarter);
-    let sum = ones([], { dtype: argument.dtype, device: argument.device });
-    for (let k = terms; k > 0; k--) sum = add(mul(mul(argument, 1 / k ** 2), sum), 1);
-    return mul(sum, 1 / whole);
-  });
+  const unit = 1 / whole;
+  const argument = mul(rsub(square(sub(mul(positions, 2), 1)), 1), quarter);
+  let sum = mul(ones([], { dtype, device }), unit);
+  for (let k = terms; k > 0; k--) sum = add(mul(mul(argument, 1 / k ** 2), sum), unit);
+  return sum;
 }
 
 /** Sums cosines with 1, 2 … periods over the window. */

@@ -4,7 +4,7 @@ import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 /** This many sets of sizes are compiled when they first occur. */
 const compiledAtOnce = 256;
 
-/** This many of them if sizes combine freely and no combination has recurred so far. */
+/** This many of them if sizes combine freely, and fewer calls have had earlier combinations than were compiled. */
 const combinationsAtOnce = 16;
 
 /** Later sets of sizes are compiled at this visit. */
@@ -72,7 +72,9 @@ class Combinations {
       const seen = getOrInsert(this.#seen, i, () => new Map<unknown, readonly unknown[]>());
       const earlier = seen.get(value);
       if (!earlier) seen.set(value, added);
-      else for (const [j, other] of added.entries()) if (earlier[j] !== other) this.#vary(i, j);
+      else
+        for (const [j, other] of added.entries())
+          if (!Object.is(earlier[j], other)) this.#vary(i, j);
     }
   }
 

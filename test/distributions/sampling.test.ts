@@ -232,6 +232,8 @@ describe('gradients of samples', () => {
       expect(() => grad([first!.sum()], [alpha])).toThrow(/no second gradient/);
       expect(new d.Gamma(alpha, 1).sample().requiresGrad).toBe(false);
       expect(new d.Gamma(alpha.half(), 1).rsample().dtype).toBe('float16');
+      const [x, shape] = [tensor([1, 1, Number.NaN, 1 / 0]), tensor([-1e17, Number.NaN, 2, 2])];
+      expect(gammaSlope(x, shape).toArraySync()).toEqual(new Array(4).fill(Number.NaN));
     });
   });
 

@@ -27,6 +27,12 @@ class Orthogonal extends nn.Module {
   }
 }
 
+class Tripled extends nn.Module {
+  override forward(x: Tensor): Tensor {
+    return x.mul(3);
+  }
+}
+
 const names = (module: nn.Module) => [...module.namedParameters()].map(([name]) => name);
 
 describe('registerParametrization', () => {
@@ -43,6 +49,11 @@ describe('registerParametrization', () => {
       .backward();
     expect(original.grad!.tril(-1).abs().sum().itemSync()).toBe(0);
     expect([isParametrized(layer), isParametrized(layer, 'bias')]).toEqual([true, false]);
+    const gru = new nn.GRU(3, 3);
+    const outer = new nn.ModuleList([gru, layer]);
+    expect([gru, outer].map((each) => isParametrized(each))).toEqual([false, false]);
+    registerParametrization(gru, 'weightIhL0', new Tripled());
+    expect([gru, outer].map((each) => isParametrized(each))).toEqual([true, false]);
   });
 
   it('keeps the value where the parametrization has an inverse; several are applied in order', () => {

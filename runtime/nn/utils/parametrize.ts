@@ -9,6 +9,7 @@ import { expectArguments } from '../../options/expect-options.ts';
 import { flag, orNull, text, that } from '../../options/option-kinds.ts';
 import { sameShape } from '../../spec/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { isModule } from '../module/is-module.ts';
 import { Module } from '../module/module.ts';
 import { isParameter, type Parameter, parameter } from '../module/parameter.ts';
 import { ownerOf } from './weight-owner.ts';
@@ -64,7 +65,13 @@ function listOf(module: Module, name: string): ParametrizationList | undefined {
 export function isParametrized(module: Module, name: string | null = null): boolean {
   expectArguments('isParametrized', { module, name }, { module: aModule, name: orNull(text) });
   if (name !== null) return listOf(...ownerOf(module, name)) !== undefined;
-  return fieldsOf(module).parametrizations instanceof Parametrizations;
+  const hasOwn = (owner: Module) => fieldsOf(owner).parametrizations instanceof Parametrizations;
+  if (hasOwn(module)) return true;
+  // A recurrent module names the parameters of its cells as its own.
+  return [...module.ownEntries()].some(([path, child]) => {
+    if (!isModule(child) || !hasOwn(child)) return false;
+    return module.stateName(`${path}.parametrizations.weightIh`).startsWith('parametrizations.');
+  });
 }
 
 /** Makes the property a getter for what the list computes. It is not enumerable, so that it doesn't count as state. */

@@ -110,10 +110,12 @@ function verifyText(check: ControlCheck, part: unknown): void {
   if (typeof part !== 'object' || part === null) check.fail('a part of text', 'an object');
   const { value, format, method, of, args } = part as Record<string, unknown>;
   if (method !== undefined) {
+    if (value !== undefined) check.fail('a part of text', 'one of its kinds');
     if (!isTextCall(String(method), listIn(check, args))) check.fail('a call', 'a method of text');
     for (const each of listIn(check, of)) verifyText(check, each);
     return;
   }
+  if (onlyEntry(check, value)[0] === 'value') check.fail('a tensor in text', 'a number or boolean');
   check.expectSingle(operandOf(check, value));
   const number = Object(format) as { method?: unknown; digits?: unknown };
   if (!isNumberFormat(String(number.method), number.digits)) {

@@ -30,6 +30,7 @@ function digamma(a: number): number {
  * that nothing cancels.
  */
 function slopeAt(x: number, a: number): number {
+  if (!(a > 0 && x >= 0 && x < Number.POSITIVE_INFINITY)) return Number.NaN;
   if (x === 0) return 0;
   if (a > largestSummed) return aroundNormal(x, a);
   const log = math.log(x);
@@ -39,7 +40,7 @@ function slopeAt(x: number, a: number): number {
 /** Σ tₙ · (ψ(a + n + 1) − ln x) */
 function ofSeries(x: number, a: number, log: number): number {
   let term = 1 / a;
-  let psi = digamma(a) + term;
+  let psi = digamma(a + 1);
   let sum = term * (psi - log);
   for (let n = 1; n < mostTerms; n++) {
     term *= x / (a + n);
