@@ -71,9 +71,7 @@ export function asCounter(
   length: SymbolicVariable | null = null,
 ): Counter | undefined {
   if (expr.kind === 'constant') {
-    return Number.isSafeInteger(expr.value)
-      ? { start: expr.value, step: 0, from: null }
-      : undefined;
+    return exactCounter(expr.value, 0, null);
   }
   if (expr.kind === 'source') {
     if (expr.source === rowIndex) return { start: 0, step: 1, from: null };
@@ -84,10 +82,18 @@ export function asCounter(
   const [a, b] = expr.args.map((arg) => asCounter(arg, length));
   if (!a || !b || (b.from && (a.from || expr.fn !== '+'))) return undefined;
   const from = a.from ?? b.from;
-  if (expr.fn === '+') return { start: a.start + b.start, step: a.step + b.step, from };
-  if (expr.fn === '-') return { start: a.start - b.start, step: a.step - b.step, from };
+  if (expr.fn === '+') return exactCounter(a.start + b.start, a.step + b.step, from);
+  if (expr.fn === '-') return exactCounter(a.start - b.start, a.step - b.step, from);
   if (expr.fn !== '*' || from || (a.step !== 0 && b.step !== 0)) return undefined;
-  return { start: a.start * b.start, step: a.step * b.start + a.start * b.step, from };
+  return exactCounter(a.start * b.start, a.step * b.start + a.start * b.step, from);
+}
+
+/** Larger numbers may be rounded in some iteration. */
+const largest = 2 ** 26;
+
+function exactCounter(start: number, step: number, from: Counter['from']): Counter | undefined {
+  const isExact = (x: number) => Number.isInteger(x) && Math.abs(x) <= largest;
+  return isExact(start) && isExact(step) ? { start, step, from } : undefined;
 }
 
 export function isSameCounter(a: Counter | undefined, b: Counter): boolean {
