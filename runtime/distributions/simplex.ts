@@ -25,7 +25,7 @@ import {
 } from '../ops/pointwise/pointwise.ts';
 import { sum } from '../ops/reduce/reduce.ts';
 import { all } from '../ops/reduce/statistics.ts';
-import { expectArguments } from '../options/expect-options.ts';
+import { expectArguments, wrongValue } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
 import { positive, that } from '../options/option-kinds.ts';
 import type { Shape } from '../spec/shape.ts';
@@ -122,12 +122,7 @@ export class Beta extends Distribution {
 
 const logBeta = (a: Tensor, b: Tensor): Tensor => sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)));
 
-const dirichletKinds = {
-  concentration: that(
-    'a tensor [...batch, classes]',
-    (value) => isTensor(value) && (value as Tensor).rank > 0,
-  ),
-};
+const dirichletKinds = { concentration: that('a tensor [...batch, classes]', isTensor) };
 
 /** The Dirichlet distribution of shares that sum to 1 along the last dimension. */
 export class Dirichlet extends Distribution {
@@ -136,6 +131,15 @@ export class Dirichlet extends Distribution {
   constructor(concentration: Tensor) {
     expectArguments('Dirichlet', { concentration }, dirichletKinds);
     const checked = expectFloating('Dirichlet', concentration);
+    // Kinds test only types: while tracing, they get tensors without a shape.
+    if (checked.rank === 0) {
+      throw wrongValue(
+        'Dirichlet',
+        'concentration',
+        concentration,
+        dirichletKinds.concentration.expected,
+      );
+    }
     super(checked.shape.slice(0, -1), checked.shape.slice(-1));
     this.concentration = checked;
   }

@@ -140,8 +140,7 @@ export class AffineTransform extends Transform {
 
   override forwardShape(shape: Shape): Shape {
     return [this.loc, this.scale].reduce<Shape>(
-      (joint, value) =>
-        isTensor(value) ? broadcastShapes(joint, (value as Tensor).shape, 'add') : joint,
+      (joint, value) => (isTensor(value) ? jointShape(joint, (value as Tensor).shape) : joint),
       shape,
     );
   }
@@ -153,6 +152,18 @@ export class AffineTransform extends Transform {
   protected override invert(y: Tensor): Tensor {
     return div(sub(y, this.loc), this.scale);
   }
+}
+
+/** Broadcasts two shapes, in code that can be traced. */
+function jointShape(a: Shape, b: Shape): Shape {
+  const rank = Math.max(a.length, b.length);
+  const sizes: number[] = [];
+  for (let i = -rank; i < 0; i++) {
+    const [x, y] = [a.at(i) ?? 1, b.at(i) ?? 1];
+    if (x !== y && x !== 1 && y !== 1) return broadcastShapes(a, b, 'add'); // which throws
+    sizes.push(x === 1 ? y : x);
+  }
+  return sizes;
 }
 
 /** y = 1 / (1 + e⁻ˣ), clamped to the numbers between 0 and 1. */

@@ -38,9 +38,10 @@ export class FullGraphError extends CaptureError {
   }
 }
 
-/** Turns a sentence into the end of another one, without its full stop. */
+/** Turns a sentence into the end of another one, without its full stop. Names keep their capital. */
 function inSentence(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1, -1);
+  const start = text.startsWith('JavaScript') ? 'J' : text.charAt(0).toLowerCase();
+  return start + text.slice(1, -1);
 }
 
 /**

@@ -131,6 +131,7 @@ describe("distributions give PyTorch's recorded results and gradients", () => {
           const bits = (found: (Tensor | null)[]) => found.map((x) => x && [x.dtype, x.tolist()]);
           const eager = bits(run(record, ...inputsOf(record, 'float32')));
           expect(bits(f(...inputsOf(record, 'float32')))).toEqual(eager);
+          expect(f.stats().breaks).toEqual([]);
         });
       }
     });

@@ -331,6 +331,34 @@ it('a captured policy draws what the eager one draws, from distributions that it
   }
 });
 
+describe('a captured function makes distributions, draws from them and is one program', () => {
+  const others: typeof cases = {
+    TransformedDistribution: () =>
+      new d.TransformedDistribution(new d.Normal(tensor([0.5, 2]), 1), new d.TanhTransform()),
+    'TransformedDistribution of several transforms': () =>
+      new d.TransformedDistribution(new d.Independent(new d.Normal(tensor([0.5, 2]), 1), 1), [
+        new d.ExpTransform(),
+        new d.AffineTransform(tensor([[1], [0]]), 2),
+      ]),
+  };
+
+  it.each(Object.entries({ ...cases, ...others }))('%s', (_, make) => {
+    const draw = () => {
+      const own = make();
+      const value = own.sample([2]);
+      return [value, own.logProb(value)];
+    };
+    const captured = toStatic(draw, { fullGraph: true });
+    const [expected, found] = [draw, captured].map((f) => {
+      seed(13);
+      return f().map((x) => numbers(x));
+    });
+    expect(found).toEqual(expected);
+    const { breaks, kernels } = captured.stats();
+    expect([breaks, kernels.eager]).toEqual([[], 0]);
+  });
+});
+
 describe('errors', () => {
   const wrong: Readonly<
     Record<string, readonly [() => unknown, new (...args: never[]) => Error, RegExp]>

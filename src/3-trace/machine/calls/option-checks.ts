@@ -38,7 +38,13 @@ import { plainKeys } from '../../values/property-keys.ts';
 import { isCallable, isPrimitiveVariable } from '../../values/to-primitive.ts';
 import { kindName } from '../../variables/kind-names.ts';
 import { specialized } from '../../variables/unions.ts';
-import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
+import {
+  known,
+  type NewObjectVariable,
+  prototypeOf,
+  undefinedVariable,
+  type Variable,
+} from '../../variables/variable.ts';
 import { tracedAsync } from './traced-async.ts';
 
 type TracedImplementation = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
@@ -203,11 +209,21 @@ function knownValue(t: Tracer, value: Variable): unknown {
   guardSort(t, value);
   if (isCallable(value)) return tracedAsync(value) ? async () => {} : () => {};
   if (value.kind === 'object') return value.value;
-  if (value.kind === 'newObject') return {};
+  if (value.kind === 'newObject') return instanceLike(value);
   if (value.kind === 'tensor') return value.actual ?? { holderFor: null };
   if (value.kind === 'newArray')
     return value.elements.map((each) => knownValue(t, specialized(each)));
   throw new GraphBreak('framework-call', `an option that is ${kindName(value)}`);
+}
+
+/** Returns an empty object with the prototype of `made`: a kind may ask for an instance of a class. */
+function instanceLike(made: NewObjectVariable): object {
+  const prototype = prototypeOf(made);
+  if (prototype === undefined) return {};
+  if (prototype === null) return Object.create(null);
+  return Object.create(
+    prototype.kind === 'newObject' ? instanceLike(prototype) : (prototype.value as object),
+  );
 }
 
 /** A check of plain data that returns nothing. It runs on the known values, which are guarded. */
