@@ -38,14 +38,15 @@ export function clipGradNorm_(
       remedy: 'pass 2 for the Euclidean norm',
     });
   }
-  const gradients = gradientsOf('clipGradNorm_', parameters);
+  const list = parametersIn('clipGradNorm_', parameters);
   return noGrad(() =>
     tidy(() => {
-      const total = commonNorm(gradients, normType);
+      const total = commonNorm(list, normType);
+      if (!total) throw noGradient('clipGradNorm_', list);
       const factor = mul(reciprocal(add(total, 1e-6)), maxNorm);
       // As in PyTorch, the factor of a NaN norm is NaN.
       const atMostOne = clampMax(factor, 1);
-      for (const gradient of gradients) mul_(gradient, atMostOne);
+      for (const { grad } of list) if (grad) mul_(grad, atMostOne);
       return total;
     }),
   );
@@ -62,29 +63,39 @@ export function clipGradValue_(parameters: Tensor | Iterable<Tensor>, limit: num
       remedy: 'pass the largest absolute value that an element may have',
     });
   }
-  const gradients = gradientsOf('clipGradValue_', parameters);
+  const list = parametersIn('clipGradValue_', parameters);
+  let isAny = false;
   noGrad(() => {
-    for (const gradient of gradients) clamp_(gradient, -limit, limit);
+    for (const { grad } of list) {
+      if (!grad) continue;
+      clamp_(grad, -limit, limit);
+      isAny = true;
+    }
   });
+  if (!isAny) throw noGradient('clipGradValue_', list);
 }
 
-function gradientsOf(use: string, parameters: Tensor | Iterable<Tensor>): Tensor[] {
-  const list = parametersIn(use, parameters);
-  const gradients = list.flatMap(({ grad }) => (grad ? [grad] : []));
-  if (gradients.length > 0) return gradients;
-  throw new ArgumentError({
+const noGradient = (use: string, list: readonly Tensor[]): ArgumentError =>
+  new ArgumentError({
     what: `${use}: no parameter has a gradient`,
     given: `${list.length} parameters, none with a gradient`,
     expected: 'parameters after backward()',
     remedy: 'call it between loss.backward() and optimizer.step()',
   });
-}
 
-function commonNorm(gradients: readonly Tensor[], normType: number): Tensor {
+/**
+ * Returns null if there is no gradient. The gradients are not collected in an array: in a program, where some may exist
+ * on some paths only, it would have many lengths.
+ */
+function commonNorm(list: readonly Tensor[], normType: number): Tensor | null {
   const join = normType === Number.POSITIVE_INFINITY ? maximum : add;
-  const parts = gradients.map((gradient) => part(gradient, normType));
-  const joined = parts.slice(1).reduce((all, next) => join(all, next), parts[0]!);
-  if (normType === Number.POSITIVE_INFINITY || normType === 1) return joined;
+  let joined: Tensor | null = null;
+  for (const { grad } of list) {
+    if (!grad) continue;
+    const own = part(grad, normType);
+    joined = joined ? join(joined, own) : own;
+  }
+  if (!joined || normType === Number.POSITIVE_INFINITY || normType === 1) return joined;
   return normType === 2 ? sqrt(joined) : pow(joined, 1 / normType);
 }
 

@@ -5,6 +5,7 @@ import {
   customFunction,
   grad,
   memory,
+  nn,
   optim,
   type StaticFunction,
   type Tensor,
@@ -137,6 +138,19 @@ const functions: Record<string, (parameters: Parameters, n: Tensor) => unknown> 
   },
   'grad() that refuses an unused input': (parameters, n) => {
     return grad(lossOf(parameters, parameters[0]!.detach(), n), parameters);
+  },
+  'gradients of a small norm': (parameters, n) => {
+    lossOf(parameters, parameters[0]!.detach(), n).backward();
+    return nn.utils.clipGradNorm_(parameters, 0.5);
+  },
+  'gradients of a small norm, of which there may be none': (parameters, n) => {
+    lossOf(parameters, parameters[0]!.detach(), n).backward();
+    return nn.utils.clipGradNorm_(parameters[1]!, 0.5, Infinity);
+  },
+  'small gradients, of which there may be none': (parameters, n) => {
+    lossOf(parameters, parameters[0]!.detach(), n).backward();
+    nn.utils.clipGradValue_(parameters.slice(1), 0.1);
+    return null;
   },
   'a gradient that is kept of a result': ([a, b], n) => {
     const y = a!.mul(b!);
