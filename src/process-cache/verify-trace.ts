@@ -6,9 +6,11 @@ import type { Guard } from '../guards/guard.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
 import { dimSource, type Source, strideSource } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
-import { placedBy, possibleOf, recipesIn, recipesOfFrame } from '../traces/recipes.ts';
+import { placedBy, possibleOf, recipesIn, recipesOfFrame, targetsOf } from '../traces/recipes.ts';
 import type { FrameRecipe, Recipe } from '../traces/trace-result.ts';
+import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
+import type { Reg } from '../vm/bytecode/instructions.ts';
 import type { KeptTrace } from './trace-codec.ts';
 
 /**
@@ -22,22 +24,31 @@ export function verifyTrace(trace: KeptTrace, frames: readonly Frame[]): void {
   expect(differentiable.length === outputs.length && lost.length === outputs.length, 'outputs');
   expect(scalars.inputs().length === numbers.length, 'numbers');
   const isOutput = (index: number) => index < outputs.length;
+  const isMake = (index: number) => index < makes.length;
   const sameOnes = trace.same.flatMap(({ output, others }) => [
     output,
     ...others.map(({ index }) => index),
   ]);
   const lists = makes.flatMap((make) => (make.kind === 'list' ? make.outputs : []));
-  expect([...trace.reads, ...trace.optional, ...sameOnes, ...lists].every(isOutput), 'outputs');
+  const rerun = trace.reruns.flatMap((each) => each.outputs);
+  const read = [...trace.reads, ...trace.optional, ...sameOnes, ...lists, ...rerun];
+  expect(read.every(isOutput), 'outputs');
+  const rerunOn = trace.reruns.flatMap((each) => each.made.map(({ index }) => index));
+  expect(rerunOn.every(isMake), 'objects that it makes');
   for (const each of recipesOf(trace).flatMap(possibleOf)) {
     if (each.kind === 'output' || each.kind === 'scalar') expect(isOutput(each.index), 'outputs');
-    if (each.kind === 'made') expect(each.index < makes.length, 'objects that it makes');
+    if (each.kind === 'made') expect(isMake(each.index), 'objects that it makes');
     if (each.kind === 'number') expectSizes(each.expr, trace);
   }
   for (const each of trace.guards) if (each.kind === 'number') expectSizes(each.expr, trace);
   const { outcome } = trace;
-  for (const frame of outcome.kind === 'break' ? outcome.frames : []) {
-    expect(isWithin(frame, frames), 'instructions');
-  }
+  const continued = outcome.kind === 'break' ? outcome.frames : [];
+  continued.forEach((frame, i) => {
+    const caller = continued[i - 1] && codeOf(continued[i - 1]!, frames);
+    const isReturned =
+      frame.returnTo === undefined || frame.returnTo < (caller?.registerCount ?? 0);
+    expect(isWithin(frame, frames) && isReturned, 'instructions');
+  });
   const guarded = new Guarded(trace.guards);
   inputs.forEach((source, i) => {
     expect(guarded.guarantees(source, values[taken[i]!]!), 'guards of its inputs');
@@ -49,11 +60,15 @@ function expect(isThere: boolean, what: string): void {
 }
 
 /** Whether the instruction and the registers exist. */
-function isWithin({ call, pc, registers }: FrameRecipe, frames: readonly Frame[]): boolean {
-  const closure = call.kind === 'entry' ? frames[call.frame]?.closure : call.closure;
-  if (!closure) return false;
-  const { instructions, registerCount } = closure.code;
-  return pc < instructions.length && registers.every(([reg]) => reg < registerCount);
+function isWithin(frame: FrameRecipe, frames: readonly Frame[]): boolean {
+  const code = codeOf(frame, frames);
+  if (!code) return false;
+  const isRegister = ([reg]: readonly [Reg, Recipe]) => reg < code.registerCount;
+  return frame.pc < code.instructions.length && frame.registers.every(isRegister);
+}
+
+function codeOf({ call }: FrameRecipe, frames: readonly Frame[]): Code | undefined {
+  return call.kind === 'entry' ? frames[call.frame]?.closure.code : call.closure.code;
 }
 
 function expectSizes(expr: NumberExpr, { sizes }: KeptTrace): void {
@@ -64,7 +79,11 @@ function expectSizes(expr: NumberExpr, { sizes }: KeptTrace): void {
 
 function recipesOf({ outcome, makes, effects }: KeptTrace): readonly Recipe[] {
   const left = outcome.kind === 'return' ? [outcome.value] : outcome.frames.flatMap(recipesOfFrame);
-  return [...left, ...makes.flatMap(recipesIn), ...effects.flatMap(placedBy)];
+  return [
+    ...left,
+    ...makes.flatMap(recipesIn),
+    ...effects.flatMap((effect) => [...placedBy(effect), ...targetsOf(effect)]),
+  ];
 }
 
 /** The facts about tensors that guards establish. */

@@ -111,7 +111,7 @@ function inElement(element: ElementRecipe): readonly Recipe[] {
 export function recipesOfFrame({ call, registers }: FrameRecipe): Recipe[] {
   const values = registers.map(([, recipe]) => recipe);
   if (call.kind === 'entry') return values;
-  return [...values, ...call.cells, call.thisValue, ...call.args];
+  return [...values, ...call.cells, call.thisValue, ...call.args, ...present([call.newTarget])];
 }
 
 /** Returns the recipes that the effect may store. */
@@ -145,6 +145,33 @@ export function placedBy(effect: Effect): readonly Recipe[] {
       return [effect.value];
     case 'drawNumbers':
       return [effect.count];
+    default:
+      return assertNever(effect, 'effect');
+  }
+}
+
+/** Returns the recipes of the tensors that the effect changes or disposes, and of its condition. */
+export function targetsOf(effect: Effect): readonly Recipe[] {
+  switch (effect.kind) {
+    case 'requiresGrad':
+    case 'retainGrad':
+    case 'setGrad':
+    case 'keep':
+      return [effect.tensor];
+    case 'dispose':
+      return present([effect.when]);
+    case 'disposeOutput':
+      return present([effect.output, effect.when]);
+    case 'setProperty':
+    case 'fillArray':
+    case 'changeCollection':
+    case 'fillCollection':
+    case 'deleteProperty':
+    case 'assignHost':
+    case 'orderKeys':
+    case 'seed':
+    case 'drawNumbers':
+      return [];
     default:
       return assertNever(effect, 'effect');
   }
