@@ -1,7 +1,7 @@
 /** One tensor given as several inputs of a program: its gradient is the sum in the order of eager execution, to the bit. */
 
 import { describe, expect, it } from 'vitest';
-import { type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { cat, stack, type Tensor, tensor, toStatic } from '../../src/index.ts';
 import { weights } from '../trace/same-as-eager.ts';
 
 type Four = readonly [Tensor, Tensor, Tensor, Tensor];
@@ -71,6 +71,69 @@ describe('one tensor as several inputs', () => {
     gradientsOf(captured, [0, 1, 2, 3]);
     for (const same of partitions(4)) {
       expect(gradientsOf(captured, same), `${same}`).toEqual(gradientsOf(body, same));
+    }
+    // A gradient has one order if each input is read once.
+    if (name.startsWith('each once')) expect(call.stats().translations).toBe(1);
+  });
+});
+
+type OfList = (list: Tensor[], x: Tensor) => Tensor;
+
+const ofLists: Readonly<Record<string, OfList>> = {
+  'concatenated before another is read': (list, x) => cat(list).sin().sum().mul(x.exp().sum()),
+  'concatenated after another is read': (list, x) => x.exp().sum().mul(cat(list).sin().sum()),
+  'concatenated, another read twice': (list, x) => {
+    return x.exp().mul(x).sum().mul(cat(list).sin().sum());
+  },
+  'stacked twice': (list, x) => {
+    return stack(list).sin().sum().mul(x.sum()).add(stack(list).exp().sum());
+  },
+  'one by one': (list, x) => {
+    let sum = x.mul(0.37);
+    for (const each of list) sum = sum.mul(each).sin();
+    return sum.add(x).sum();
+  },
+};
+
+/** The tensors of an array, and another tensor, by number: arrays of any length first. */
+const lists: readonly (readonly [list: readonly number[], x: number])[] = [
+  [[0, 1], 9],
+  [[0, 1, 2], 9],
+  [[0, 1, 2, 3], 9],
+  [[0, 1, 2], 0],
+  [[0, 1, 2], 2],
+  [[0, 0, 1], 9],
+  [[0, 1, 0], 0],
+  [[0, 1, 2, 3, 4], 1],
+  [[0, 1, 2, 3, 4], 9],
+];
+
+describe('one tensor as elements of an array and as another input', () => {
+  const forms = Object.entries(ofLists).flatMap(([name, body]) => [
+    [name, body] as const,
+    [
+      `${name}, with backward inside`,
+      (list: Tensor[], x: Tensor) => {
+        const y = body(list, x);
+        y.backward();
+        return y.detach();
+      },
+    ] as const,
+  ]);
+
+  it.each(forms)('%s', (_, form) => {
+    const call = toStatic(form);
+    const gradientsOf = (f: OfList, [list, x]: (typeof lists)[number]) => {
+      const own = Array.from({ length: 10 }, (_, i) => weights([9], i));
+      const y = f(
+        list.map((i) => own[i]!),
+        own[x]!,
+      );
+      if (y.requiresGrad) y.backward();
+      return own.map(({ grad }) => grad && [...grad.dataSync()]);
+    };
+    for (const each of lists) {
+      expect(gradientsOf(call, each), JSON.stringify(each)).toEqual(gradientsOf(form, each));
     }
   });
 });

@@ -2,15 +2,17 @@
 
 import { describe, expect, it } from 'vitest';
 import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
-import { ones, stack, type Tensor, tensor, tidy } from '../../../src/index.ts';
+import { noGrad, ones, stack, type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import { outcome } from '../outcome.ts';
 import { sameAsEager } from '../suite.ts';
 
+const rows = (x: Tensor): Tensor => {
+  const all = [x];
+  for (let y = x; y.sum().itemSync() < 100; all.push(y)) y = y.mul(2);
+  return stack(all);
+};
+
 describe('a write in place to a tensor of data-dependent shape', () => {
-  const rows = (x: Tensor) => {
-    const all = [x];
-    for (let y = x; y.sum().itemSync() < 100; all.push(y)) y = y.mul(2);
-    return stack(all);
-  };
   const functions: Record<string, (x: Tensor) => unknown> = {
     'that has no other name': (x) => {
       const all = rows(x);
@@ -64,6 +66,79 @@ describe('a write in place to a tensor of data-dependent shape', () => {
       () => given(60, 50),
       () => given(80, 90),
     ]);
+  });
+});
+
+/** Eager execution shows the write through the other name, or rejects backward. */
+describe('a write that a full graph shows, or rejects:', () => {
+  const views: Record<string, (all: Tensor) => Tensor> = {
+    transpose: (all) => all.t(),
+    columns: (all) => all.narrow(1, 0, 1),
+    detach: (all) => all.detach(),
+  };
+  const forms: Record<string, (x: Tensor) => unknown> = {
+    ...Object.fromEntries(
+      Object.entries(views).flatMap(([name, view]) => [
+        [
+          `to the original of ${name}`,
+          (x: Tensor) => {
+            const all = rows(x);
+            const other = view(all);
+            all.add_(1);
+            return other;
+          },
+        ],
+        [
+          `to the result of ${name}`,
+          (x: Tensor) => {
+            const all = rows(x);
+            view(all).add_(1);
+            return all;
+          },
+        ],
+      ]),
+    ),
+    'in a branch': (x) => {
+      const all = rows(x);
+      if (x.sum().itemSync() > 5) all.add_(1);
+      return all;
+    },
+    'to either of two': (x) => {
+      const [all, other] = [rows(x), rows(x.mul(3))];
+      const either = x.sum().itemSync() > 5 ? all : other;
+      either.add_(1);
+      return [all, other];
+    },
+    'to what a gradient reads': (x) => {
+      const all = rows(x);
+      const squares = all.mul(all);
+      all.add_(1);
+      return squares;
+    },
+    'without gradients': (x) => {
+      const all = rows(x);
+      noGrad(() => all.mul_(2));
+      return all.mul(x);
+    },
+  };
+
+  it.each(Object.entries(forms))('%s', (_, form) => {
+    const calls = (f: typeof form) =>
+      [tensor([40, 45]).requiresGrad_(), tensor([60, 50])].map((x) => {
+        try {
+          return outcome(f, [x]);
+        } catch (error) {
+          return (error as Error).message.split('\n')[0];
+        }
+      });
+    const expected = calls(form);
+    expect(calls(toStatic(form, { capture: 'auto', strict: true }))).toEqual(expected);
+    const full = calls(toStatic(form, { fullGraph: true }));
+    full.forEach((each, i) => {
+      const reason = typeof each === 'object' ? each.thrown?.[1] : undefined;
+      if (reason === undefined) expect(each).toEqual(expected[i]);
+      else expect(reason).toMatch(/writes in place to a tensor that may have|overwrites a value/);
+    });
   });
 });
 

@@ -84,4 +84,12 @@ describe.each(Object.entries(forms))('%s', (_name, form) => {
       expect(found, JSON.stringify(options)).toEqual(expected);
     }
   });
+
+  it('is traced for the weights once while they stay apart', () => {
+    const step = toStatic(form);
+    results(step, ['b', 'b', 'b']);
+    const { translations } = step.stats();
+    results(step, ['b', 'b', 'b']);
+    expect(step.stats().translations).toBe(translations);
+  });
 });
