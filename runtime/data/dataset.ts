@@ -8,7 +8,7 @@ import { tensor } from '../ops/core/create.ts';
 import { indexSelect } from '../ops/indexing/indexing.ts';
 import { select } from '../ops/movement/movement.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
-import { expectArguments } from '../options/expect-options.ts';
+import { behindLast, expectArguments } from '../options/expect-options.ts';
 import { anObject, anyInteger, anyNumber, arrayOf, withLength } from '../options/option-kinds.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -63,7 +63,12 @@ export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchData
   readonly dataset: Dataset<Sample> | BatchDataset<Batch>;
   readonly indices: Int32Array;
 
-  constructor(dataset: Dataset<Sample> | BatchDataset<Batch>, indices: ArrayLike<number>) {
+  constructor(
+    dataset: Dataset<Sample> | BatchDataset<Batch>,
+    indices: ArrayLike<number>,
+    ...surplus: never[]
+  ) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectArguments('Subset', { dataset, indices }, { dataset: withLength, indices: withLength });
     this.dataset = dataset;
     this.indices = indicesOf('Subset', indices, dataset.length);
@@ -100,7 +105,8 @@ export class StackDataset<
   readonly datasets: D;
   readonly length: number;
 
-  constructor(datasets: D) {
+  constructor(datasets: D, ...surplus: never[]) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectArguments('StackDataset', { datasets }, { datasets: anObject });
     const all: readonly Dataset<unknown>[] = Object.values(datasets);
     expectArguments('StackDataset', { datasets: all }, { datasets: arrayOf(withLength) });
@@ -132,7 +138,8 @@ export class StackDataset<
 export class ConcatDataset<Sample> implements Dataset<Sample> {
   readonly datasets: readonly Dataset<Sample>[];
 
-  constructor(datasets: readonly Dataset<Sample>[]) {
+  constructor(datasets: readonly Dataset<Sample>[], ...surplus: never[]) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectArguments('ConcatDataset', { datasets }, { datasets: arrayOf(withLength) });
     this.datasets = datasets;
   }

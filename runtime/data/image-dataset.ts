@@ -1,6 +1,11 @@
 import { DataError } from '../errors/errors.ts';
 import { tensor } from '../ops/core/create.ts';
-import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import {
+  behindLast,
+  expectArguments,
+  expectOptions,
+  type OptionKinds,
+} from '../options/expect-options.ts';
 import { anyNumber, byteArray, count } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { indicesOf } from './indices.ts';
@@ -44,7 +49,13 @@ export class ImageDataset implements BatchDataset<ImageBatch> {
   /** The normalized value of each byte. */
   readonly #values: Float32Array;
 
-  constructor(images: Uint8Array, labels: Uint8Array, options: ImageDatasetOptions = mnistOptions) {
+  constructor(
+    images: Uint8Array,
+    labels: Uint8Array,
+    options: ImageDatasetOptions = mnistOptions,
+    ...surplus: never[]
+  ) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectArguments('ImageDataset', { images, labels }, { images: byteArray, labels: byteArray });
     expectOptions('ImageDataset', options, imageKinds);
     const { height, width, mean, std } = options;

@@ -1,7 +1,7 @@
 import { currentDevice } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { pauseDue } from '../memory/pressure.ts';
-import { shown } from '../options/expect-options.ts';
+import { behindLast, shown } from '../options/expect-options.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -60,7 +60,12 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     // biome-ignore lint/suspicious/noExplicitAny: samples are what the data set returns
     options: DataLoaderOptions & { readonly collate: (samples: any[]) => Batch },
   );
-  constructor(dataset: Source, options: DataLoaderOptions & CollateOption<never, Batch> = {}) {
+  constructor(
+    dataset: Source,
+    options: DataLoaderOptions & CollateOption<never, Batch> = {},
+    ...surplus: never[]
+  ) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     if (typeof dataset !== 'object' || dataset === null) throw noDataset(dataset);
     this.dataset = countable(dataset);
     expectLoaderOptions(this.dataset, options);

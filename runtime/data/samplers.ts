@@ -1,7 +1,12 @@
 /** Samplers select samples and their order. */
 
 import { ArgumentError } from '../errors/errors.ts';
-import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import {
+  behindLast,
+  expectArguments,
+  expectOptions,
+  type OptionKinds,
+} from '../options/expect-options.ts';
 import { anyInteger, count, flag, iterable, withLength } from '../options/option-kinds.ts';
 import { randomBlock, toUniform } from '../random/philox.ts';
 import { nextOffset } from '../random/seed.ts';
@@ -16,7 +21,8 @@ export interface Sampler extends Iterable<number> {
 export class SequentialSampler implements Sampler {
   readonly length: number;
 
-  constructor(dataset: { readonly length: number }) {
+  constructor(dataset: { readonly length: number }, ...surplus: never[]) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectArguments('SequentialSampler', { dataset }, { dataset: withLength });
     this.length = dataset.length;
   }
@@ -63,7 +69,12 @@ export class RandomSampler implements Sampler {
   readonly #replacement: boolean;
   readonly #draws: Draws;
 
-  constructor(dataset: { readonly length: number }, options: RandomSamplerOptions = {}) {
+  constructor(
+    dataset: { readonly length: number },
+    options: RandomSamplerOptions = {},
+    ...surplus: never[]
+  ) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectArguments('RandomSampler', { dataset }, { dataset: withLength });
     expectOptions('RandomSampler', options, randomKinds);
     this.#samples = dataset.length;
@@ -95,7 +106,12 @@ export class SubsetRandomSampler implements Sampler {
   readonly indices: readonly number[];
   readonly #draws: Draws;
 
-  constructor(indices: Iterable<number>, options: { readonly seed?: number } = {}) {
+  constructor(
+    indices: Iterable<number>,
+    options: { readonly seed?: number } = {},
+    ...surplus: never[]
+  ) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectArguments('SubsetRandomSampler', { indices }, { indices: iterable });
     expectOptions('SubsetRandomSampler', options, { seed: anyInteger });
     this.indices = [...indices];
@@ -123,7 +139,9 @@ export class WeightedRandomSampler implements Sampler {
     weights: Iterable<number>,
     numSamples: number,
     options: { readonly replacement?: boolean; readonly seed?: number } = {},
+    ...surplus: never[]
   ) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectArguments(
       'WeightedRandomSampler',
       { weights, numSamples },
@@ -192,7 +210,8 @@ export class BatchSampler implements Iterable<Int32Array> {
   readonly batchSize: number;
   readonly dropLast: boolean;
 
-  constructor(sampler: Sampler, batchSize: number, dropLast = false) {
+  constructor(sampler: Sampler, batchSize: number, dropLast = false, ...surplus: never[]) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectArguments(
       'BatchSampler',
       { sampler, batchSize, dropLast },

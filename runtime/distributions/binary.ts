@@ -50,9 +50,9 @@ abstract class OfTrials extends Distribution {
   protected readonly given: LikelihoodName;
   protected readonly value: Tensor;
 
-  constructor(owner: string, likelihoods: LikelihoodsOf<Operand>) {
+  constructor(owner: string, likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
     const [given, value] = tidy(() => binaryOf(owner, likelihoods));
-    super(value.shape);
+    super(value.shape, [], ...surplus);
     this.given = given;
     this.value = value;
   }
@@ -85,8 +85,8 @@ function crossEntropyOf(logits: Tensor, value: Tensor): Tensor {
 
 /** The distribution of 0 and 1: `new Bernoulli(probs)` or `new Bernoulli({ logits })`. */
 export class Bernoulli extends OfTrials {
-  constructor(likelihoods: LikelihoodsOf<Operand>) {
-    super('Bernoulli', likelihoods);
+  constructor(likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
+    super('Bernoulli', likelihoods, ...surplus);
   }
 
   override get mean(): Tensor {
@@ -144,8 +144,8 @@ export class Bernoulli extends OfTrials {
 
 /** The distribution of the number of failures before the first success. */
 export class Geometric extends OfTrials {
-  constructor(likelihoods: LikelihoodsOf<Operand>) {
-    super('Geometric', likelihoods);
+  constructor(likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
+    super('Geometric', likelihoods, ...surplus);
   }
 
   override get mean(): Tensor {
@@ -197,9 +197,9 @@ const countKinds = { totalCount: count(0) };
 export class Binomial extends OfTrials {
   readonly totalCount: number;
 
-  constructor(totalCount: number, likelihoods: LikelihoodsOf<Operand>) {
+  constructor(totalCount: number, likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
     expectArguments('Binomial', { totalCount }, countKinds);
-    super('Binomial', likelihoods);
+    super('Binomial', likelihoods, ...surplus);
     this.totalCount = totalCount;
   }
 

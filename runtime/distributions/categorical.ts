@@ -45,9 +45,14 @@ abstract class OfClasses extends Distribution {
   protected readonly given: LikelihoodName;
   protected readonly value: Tensor;
 
-  constructor(owner: string, likelihoods: LikelihoodsOf<Tensor>, hasEvents: boolean) {
+  constructor(
+    owner: string,
+    likelihoods: LikelihoodsOf<Tensor>,
+    hasEvents: boolean,
+    ...surplus: never[]
+  ) {
     const [given, value] = tidy(() => classesOf(owner, likelihoods));
-    super(value.shape.slice(0, -1), hasEvents ? value.shape.slice(-1) : []);
+    super(value.shape.slice(0, -1), hasEvents ? value.shape.slice(-1) : [], ...surplus);
     this.given = given;
     this.value = value;
   }
@@ -114,8 +119,8 @@ const leastOf = (x: Tensor): number =>
 
 /** The distribution of class numbers, int32: `new Categorical({ logits })` or `new Categorical(probs)`. */
 export class Categorical extends OfClasses {
-  constructor(likelihoods: LikelihoodsOf<Tensor>) {
-    super('Categorical', likelihoods, false);
+  constructor(likelihoods: LikelihoodsOf<Tensor>, ...surplus: never[]) {
+    super('Categorical', likelihoods, false, ...surplus);
   }
 
   /** NaN: classes have no mean. */
@@ -162,8 +167,8 @@ export class Categorical extends OfClasses {
 
 /** The distribution of one-hot vectors. */
 export class OneHotCategorical extends OfClasses {
-  constructor(likelihoods: LikelihoodsOf<Tensor>) {
-    super('OneHotCategorical', likelihoods, true);
+  constructor(likelihoods: LikelihoodsOf<Tensor>, ...surplus: never[]) {
+    super('OneHotCategorical', likelihoods, true, ...surplus);
   }
 
   override get mean(): Tensor {
@@ -232,9 +237,9 @@ const countKinds = { totalCount: count(1) };
 export class Multinomial extends OfClasses {
   readonly totalCount: number;
 
-  constructor(totalCount: number, likelihoods: LikelihoodsOf<Tensor>) {
+  constructor(totalCount: number, likelihoods: LikelihoodsOf<Tensor>, ...surplus: never[]) {
     expectArguments('Multinomial', { totalCount }, countKinds);
-    super('Multinomial', likelihoods, true);
+    super('Multinomial', likelihoods, true, ...surplus);
     this.totalCount = totalCount;
   }
 

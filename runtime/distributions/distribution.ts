@@ -10,7 +10,12 @@ import { exp, sqrt } from '../ops/pointwise/pointwise.ts';
 import { rand, randn } from '../ops/random/drawn.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { sum } from '../ops/reduce/reduce.ts';
-import { expectArguments, type OptionKinds, wrongValue } from '../options/expect-options.ts';
+import {
+  behindLast,
+  expectArguments,
+  type OptionKinds,
+  wrongValue,
+} from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
 import { aTensor, either, type OptionKind } from '../options/option-kinds.ts';
 import type { Shape } from '../spec/shape.ts';
@@ -26,8 +31,9 @@ export abstract class Distribution extends (DistributionNames as new () => objec
   readonly batchShape: Shape;
   readonly eventShape: Shape;
 
-  constructor(batchShape: Shape, eventShape: Shape = []) {
+  constructor(batchShape: Shape, eventShape: Shape = [], ...surplus: never[]) {
     super();
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     this.batchShape = batchShape;
     this.eventShape = eventShape;
   }

@@ -36,11 +36,11 @@ abstract class GammaFamily extends Distribution {
   readonly concentration: Tensor;
   readonly rate: Tensor;
 
-  constructor(concentration: Operand, rate: Operand) {
+  constructor(concentration: Operand, rate: Operand, ...surplus: never[]) {
     const [shape, inverseScale] = tidy(() =>
       parametersOf(new.target.name, { concentration, rate }, gammaKinds),
     );
-    super(shape!.shape);
+    super(shape!.shape, [], ...surplus);
     this.concentration = shape!;
     this.rate = inverseScale!;
   }
@@ -101,13 +101,13 @@ const degreesKinds = { df: parameter(positive) };
 
 /** The distribution of a sum of `df` squares of standard normal numbers. */
 export class Chi2 extends Gamma {
-  constructor(df: Operand) {
+  constructor(df: Operand, ...surplus: never[]) {
     const [half, rate] = tidy(() => {
       const [degrees] = parametersOf('Chi2', { df }, degreesKinds);
       const half = mul(degrees!, 0.5);
       return parametersOf('Chi2', { concentration: half, rate: 0.5 }, gammaKinds);
     });
-    super(half!, rate!);
+    super(half!, rate!, ...surplus);
   }
 
   get df(): Tensor {
@@ -190,11 +190,11 @@ export class StudentT extends Distribution {
   readonly loc: Tensor;
   readonly scale: Tensor;
 
-  constructor(df: Operand, loc: Operand = 0, scale: Operand = 1) {
+  constructor(df: Operand, loc: Operand = 0, scale: Operand = 1, ...surplus: never[]) {
     const [degrees, center, width] = tidy(() =>
       parametersOf('StudentT', { df, loc, scale }, studentKinds),
     );
-    super(degrees!.shape);
+    super(degrees!.shape, [], ...surplus);
     this.df = degrees!;
     this.loc = center!;
     this.scale = width!;
@@ -258,9 +258,9 @@ const rateKinds = { rate: parameter(nonNegativeNumber) };
 export class Poisson extends Distribution {
   readonly rate: Tensor;
 
-  constructor(rate: Operand) {
+  constructor(rate: Operand, ...surplus: never[]) {
     const [checked] = tidy(() => parametersOf('Poisson', { rate }, rateKinds));
-    super(checked!.shape);
+    super(checked!.shape, [], ...surplus);
     this.rate = checked!;
   }
 

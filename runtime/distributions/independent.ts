@@ -16,12 +16,12 @@ export class Independent extends Distribution {
   readonly base: Distribution;
   readonly dims: number;
 
-  constructor(base: Distribution, dims: number) {
+  constructor(base: Distribution, dims: number, ...surplus: never[]) {
     expectArguments('Independent', { base, dims }, kinds);
     const { batchShape, eventShape } = base;
     const cut = batchShape.length - dims;
     if (cut < 0) throw tooMany(batchShape, dims);
-    super(batchShape.slice(0, cut), [...batchShape.slice(cut), ...eventShape]);
+    super(batchShape.slice(0, cut), [...batchShape.slice(cut), ...eventShape], ...surplus);
     this.base = base;
     this.dims = dims;
   }

@@ -50,9 +50,9 @@ export class Uniform extends Distribution {
   readonly low: Tensor;
   readonly high: Tensor;
 
-  constructor(low: Operand, high: Operand) {
+  constructor(low: Operand, high: Operand, ...surplus: never[]) {
     const [least, most] = tidy(() => parametersOf('Uniform', { low, high }, rangeKinds));
-    super(least!.shape);
+    super(least!.shape, [], ...surplus);
     this.low = least!;
     this.high = most!;
   }
@@ -117,9 +117,9 @@ abstract class LocationScale extends Distribution {
   readonly loc: Tensor;
   readonly scale: Tensor;
 
-  constructor(loc: Operand, scale: Operand) {
+  constructor(loc: Operand, scale: Operand, ...surplus: never[]) {
     const [center, width] = tidy(() => parametersOf(new.target.name, { loc, scale }, placeKinds));
-    super(center!.shape);
+    super(center!.shape, [], ...surplus);
     this.loc = center!;
     this.scale = width!;
   }
@@ -289,9 +289,9 @@ const scaleKinds = { scale: parameter(positive) };
 export class HalfCauchy extends Distribution {
   readonly scale: Tensor;
 
-  constructor(scale: Operand) {
+  constructor(scale: Operand, ...surplus: never[]) {
     const [width] = tidy(() => parametersOf('HalfCauchy', { scale }, scaleKinds));
-    super(width!.shape);
+    super(width!.shape, [], ...surplus);
     this.scale = width!;
   }
 

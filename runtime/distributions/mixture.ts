@@ -23,11 +23,11 @@ export class MixtureSameFamily extends Distribution {
   readonly mixture: Categorical;
   readonly components: Distribution;
 
-  constructor(mixture: Categorical, components: Distribution) {
+  constructor(mixture: Categorical, components: Distribution, ...surplus: never[]) {
     expectArguments('MixtureSameFamily', { mixture, components }, kinds);
     const { batchShape, eventShape } = components;
     if (batchShape.at(-1) !== mixture.numEvents) throw unequal(mixture.numEvents, batchShape);
-    super(batchShape.slice(0, -1), eventShape);
+    super(batchShape.slice(0, -1), eventShape, ...surplus);
     this.mixture = mixture;
     this.components = components;
   }

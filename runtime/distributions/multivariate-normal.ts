@@ -34,7 +34,7 @@ export class MultivariateNormal extends Distribution {
   readonly loc: Tensor;
   readonly scaleTril: Tensor;
 
-  constructor(loc: Tensor, covariance: Covariance) {
+  constructor(loc: Tensor, covariance: Covariance, ...surplus: never[]) {
     expectArguments('MultivariateNormal', { loc }, { loc: aTensor });
     expectOptions('MultivariateNormal', covariance, kinds);
     const [center, factor] = tidy(() => {
@@ -49,7 +49,7 @@ export class MultivariateNormal extends Distribution {
       const lead = columns!.shape;
       return [columns!, expand(factor, [...lead, n])] as const;
     });
-    super(center.shape.slice(0, -1), center.shape.slice(-1));
+    super(center.shape.slice(0, -1), center.shape.slice(-1), ...surplus);
     this.loc = center;
     this.scaleTril = factor;
   }

@@ -32,9 +32,9 @@ export class Normal extends Distribution {
   readonly loc: Tensor;
   readonly scale: Tensor;
 
-  constructor(loc: Operand, scale: Operand) {
+  constructor(loc: Operand, scale: Operand, ...surplus: never[]) {
     const [center, width] = tidy(() => parametersOf('Normal', { loc, scale }, placeKinds));
-    super(center!.shape);
+    super(center!.shape, [], ...surplus);
     this.loc = center!;
     this.scale = width!;
   }
@@ -100,9 +100,9 @@ export class LogNormal extends Distribution {
   /** The distribution of the logarithm. */
   readonly base: Normal;
 
-  constructor(loc: Operand, scale: Operand) {
+  constructor(loc: Operand, scale: Operand, ...surplus: never[]) {
     const [center, width] = tidy(() => parametersOf('LogNormal', { loc, scale }, placeKinds));
-    super(center!.shape);
+    super(center!.shape, [], ...surplus);
     this.base = new Normal(center!, width!);
   }
 
@@ -167,9 +167,9 @@ const scaleKinds = { scale: parameter(positive) };
 export class HalfNormal extends Distribution {
   readonly scale: Tensor;
 
-  constructor(scale: Operand) {
+  constructor(scale: Operand, ...surplus: never[]) {
     const [width] = tidy(() => parametersOf('HalfNormal', { scale }, scaleKinds));
-    super(width!.shape);
+    super(width!.shape, [], ...surplus);
     this.scale = width!;
   }
 

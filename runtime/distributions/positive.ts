@@ -41,9 +41,9 @@ const rateKinds = { rate: parameter(positive) };
 export class Exponential extends Distribution {
   readonly rate: Tensor;
 
-  constructor(rate: Operand) {
+  constructor(rate: Operand, ...surplus: never[]) {
     const [checked] = tidy(() => parametersOf('Exponential', { rate }, rateKinds));
-    super(checked!.shape);
+    super(checked!.shape, [], ...surplus);
     this.rate = checked!;
   }
 
@@ -103,11 +103,11 @@ export class Weibull extends Distribution {
   readonly scale: Tensor;
   readonly concentration: Tensor;
 
-  constructor(scale: Operand, concentration: Operand) {
+  constructor(scale: Operand, concentration: Operand, ...surplus: never[]) {
     const [width, power] = tidy(() =>
       parametersOf('Weibull', { scale, concentration }, weibullKinds),
     );
-    super(width!.shape);
+    super(width!.shape, [], ...surplus);
     this.scale = width!;
     this.concentration = power!;
   }
@@ -178,9 +178,9 @@ export class Pareto extends Distribution {
   readonly scale: Tensor;
   readonly alpha: Tensor;
 
-  constructor(scale: Operand, alpha: Operand) {
+  constructor(scale: Operand, alpha: Operand, ...surplus: never[]) {
     const [least, power] = tidy(() => parametersOf('Pareto', { scale, alpha }, paretoKinds));
-    super(least!.shape);
+    super(least!.shape, [], ...surplus);
     this.scale = least!;
     this.alpha = power!;
   }

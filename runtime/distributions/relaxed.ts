@@ -38,9 +38,9 @@ export class LogitRelaxedBernoulli extends Distribution {
   readonly temperature: Tensor;
   readonly relaxed: Bernoulli;
 
-  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Operand>) {
+  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
     const relaxed = new Bernoulli(likelihoods);
-    super(relaxed.batchShape);
+    super(relaxed.batchShape, [], ...surplus);
     this.temperature = tidy(() => temperatureOf('LogitRelaxedBernoulli', temperature));
     this.relaxed = relaxed;
   }
@@ -76,8 +76,8 @@ export class LogitRelaxedBernoulli extends Distribution {
 
 /** Numbers between 0 and 1 that approach those of `Bernoulli` at low temperatures. */
 export class RelaxedBernoulli extends TransformedDistribution {
-  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Operand>) {
-    super(new LogitRelaxedBernoulli(temperature, likelihoods), new SigmoidTransform());
+  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
+    super(new LogitRelaxedBernoulli(temperature, likelihoods), new SigmoidTransform(), ...surplus);
   }
 
   get temperature(): Tensor {
@@ -95,9 +95,9 @@ class ExpRelaxedCategorical extends Distribution {
   readonly temperature: Tensor;
   readonly relaxed: OneHotCategorical;
 
-  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Tensor>) {
+  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Tensor>, ...surplus: never[]) {
     const relaxed = new OneHotCategorical(likelihoods);
-    super(relaxed.batchShape, relaxed.eventShape);
+    super(relaxed.batchShape, relaxed.eventShape, ...surplus);
     this.temperature = tidy(() => temperatureOf('RelaxedOneHotCategorical', temperature));
     this.relaxed = relaxed;
   }
@@ -131,8 +131,8 @@ class ExpRelaxedCategorical extends Distribution {
 
 /** Shares that sum to 1 and approach one-hot vectors at low temperatures. */
 export class RelaxedOneHotCategorical extends TransformedDistribution {
-  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Tensor>) {
-    super(new ExpRelaxedCategorical(temperature, likelihoods), new ExpTransform());
+  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Tensor>, ...surplus: never[]) {
+    super(new ExpRelaxedCategorical(temperature, likelihoods), new ExpTransform(), ...surplus);
   }
 
   get temperature(): Tensor {

@@ -48,9 +48,9 @@ export class Beta extends Distribution {
   readonly concentration1: Tensor;
   readonly concentration0: Tensor;
 
-  constructor(concentration1: Operand, concentration0: Operand) {
+  constructor(concentration1: Operand, concentration0: Operand, ...surplus: never[]) {
     const [a, b] = tidy(() => parametersOf('Beta', { concentration1, concentration0 }, betaKinds));
-    super(a!.shape);
+    super(a!.shape, [], ...surplus);
     this.concentration1 = a!;
     this.concentration0 = b!;
   }
@@ -128,7 +128,7 @@ const dirichletKinds = { concentration: that('a tensor [...batch, classes]', isT
 export class Dirichlet extends Distribution {
   readonly concentration: Tensor;
 
-  constructor(concentration: Tensor) {
+  constructor(concentration: Tensor, ...surplus: never[]) {
     expectArguments('Dirichlet', { concentration }, dirichletKinds);
     const checked = expectFloating('Dirichlet', concentration);
     // Kinds test only types: while tracing, they get tensors without a shape.
@@ -140,7 +140,7 @@ export class Dirichlet extends Distribution {
         dirichletKinds.concentration.expected,
       );
     }
-    super(checked.shape.slice(0, -1), checked.shape.slice(-1));
+    super(checked.shape.slice(0, -1), checked.shape.slice(-1), ...surplus);
     this.concentration = checked;
   }
 

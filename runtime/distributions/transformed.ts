@@ -19,13 +19,17 @@ export class TransformedDistribution extends Distribution {
   readonly base: Distribution;
   readonly transform: Transform;
 
-  constructor(base: Distribution, transforms: Transform | readonly Transform[]) {
+  constructor(
+    base: Distribution,
+    transforms: Transform | readonly Transform[],
+    ...surplus: never[]
+  ) {
     expectArguments('TransformedDistribution', { base, transforms }, kinds);
     const transform =
       transforms instanceof Transform ? transforms : new ComposeTransform(transforms);
     const shape = transform.forwardShape([...base.batchShape, ...base.eventShape]);
     const cut = shape.length - Math.max(transform.eventDim, base.eventShape.length);
-    super(shape.slice(0, cut), shape.slice(cut));
+    super(shape.slice(0, cut), shape.slice(cut), ...surplus);
     // A tensor of the transform may have a larger batch.
     const before = transform.inverseShape(shape);
     const batch = before.slice(0, before.length - base.eventShape.length);

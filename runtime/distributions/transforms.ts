@@ -31,7 +31,7 @@ import {
 } from '../ops/pointwise/pointwise.ts';
 import { sum } from '../ops/reduce/reduce.ts';
 import { cumprod, cumsum } from '../ops/reduce/scans.ts';
-import { expectArguments, expectOptions } from '../options/expect-options.ts';
+import { behindLast, expectArguments, expectOptions } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
 import {
   anyNumber,
@@ -50,10 +50,10 @@ import { epsilonOf, sumLast, tiniestOf } from './distribution.ts';
 /** An invertible function y(x) of single numbers, or of the last `eventDim` dimensions together. */
 export abstract class Transform {
   /** The number of dimensions that are transformed together. */
-  readonly eventDim: number;
+  readonly eventDim: number = 0;
 
-  constructor(eventDim = 0) {
-    this.eventDim = eventDim;
+  constructor(...surplus: never[]) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
   }
 
   /** 1 or −1 for a rising or falling function, or a tensor of these. */
@@ -116,13 +116,15 @@ export interface AffineOptions {
 
 /** y = loc + scale · x. */
 export class AffineTransform extends Transform {
+  override readonly eventDim: number;
   readonly loc: Operand;
   readonly scale: Operand;
 
-  constructor(loc: Operand, scale: Operand, options: AffineOptions = {}) {
+  constructor(loc: Operand, scale: Operand, options: AffineOptions = {}, ...surplus: never[]) {
     expectArguments('AffineTransform', { loc, scale }, affineKinds);
     expectOptions('AffineTransform', options, eventKinds);
-    super(options.eventDim);
+    super(...surplus);
+    this.eventDim = options.eventDim ?? 0;
     this.loc = loc;
     this.scale = scale;
   }
@@ -218,9 +220,9 @@ export class SoftplusTransform extends Transform {
 export class PowerTransform extends Transform {
   readonly exponent: Operand;
 
-  constructor(exponent: Operand) {
+  constructor(exponent: Operand, ...surplus: never[]) {
     expectArguments('PowerTransform', { exponent }, { exponent: operand });
-    super();
+    super(...surplus);
     this.exponent = exponent;
   }
 
@@ -246,9 +248,7 @@ const bijectiveKinds = { bijective: oneOf(true) };
 
 /** Vectors to shares that sum to 1; as many numbers, so that the inverse is only one of many. */
 export class SoftmaxTransform extends Transform {
-  constructor() {
-    super(1);
-  }
+  override readonly eventDim = 1;
 
   /** Throws ArgumentError: the function isn't invertible. */
   override logAbsDetJacobian(_x: Tensor, _y: Tensor): Tensor {
@@ -267,9 +267,7 @@ export class SoftmaxTransform extends Transform {
 
 /** Vectors of n numbers to n + 1 shares that sum to 1, each a share of what the ones before it left. */
 export class StickBreakingTransform extends Transform {
-  constructor() {
-    super(1);
-  }
+  override readonly eventDim = 1;
 
   override forwardShape(shape: Shape): Shape {
     return [...shape.slice(0, -1), shape.at(-1)! + 1];
@@ -313,11 +311,13 @@ const baseKinds = { base: aTransform, dims: count(0) };
 
 /** Several transforms, one after the other. */
 export class ComposeTransform extends Transform {
+  override readonly eventDim: number;
   readonly parts: readonly Transform[];
 
-  constructor(parts: readonly Transform[]) {
+  constructor(parts: readonly Transform[], ...surplus: never[]) {
     expectArguments('ComposeTransform', { parts }, partsKinds);
-    super(Math.max(0, ...parts.map(({ eventDim }) => eventDim)));
+    super(...surplus);
+    this.eventDim = Math.max(0, ...parts.map(({ eventDim }) => eventDim));
     this.parts = parts;
   }
 
@@ -363,11 +363,13 @@ export class ComposeTransform extends Transform {
 
 /** A transform of single numbers as one of the last `count` dimensions together. */
 export class IndependentTransform extends Transform {
+  override readonly eventDim: number;
   readonly base: Transform;
 
-  constructor(base: Transform, dims: number) {
+  constructor(base: Transform, dims: number, ...surplus: never[]) {
     expectArguments('IndependentTransform', { base, dims }, baseKinds);
-    super(base.eventDim + dims);
+    super(...surplus);
+    this.eventDim = base.eventDim + dims;
     this.base = base;
   }
 

@@ -62,8 +62,8 @@ export class LogSigmoid extends Module {
 export class Softmax extends Module {
   readonly dim: number;
 
-  constructor(dim: number | { readonly dim?: number } = -1) {
-    super();
+  constructor(dim: number | { readonly dim?: number } = -1, ...surplus: never[]) {
+    super(...surplus);
     this.dim = argumentsOf('Softmax', { dim: anyInteger }, dim).dim ?? -1;
   }
 
@@ -81,8 +81,8 @@ export class Softmin extends Softmax {
 
 /** Softmax over the channels of [n, c, h, w] or [c, h, w]. */
 export class Softmax2d extends Softmax {
-  constructor() {
-    super(-3);
+  constructor(...surplus: never[]) {
+    super(-3, ...surplus);
   }
 }
 
@@ -146,8 +146,8 @@ export class Hardswish extends Module {
 export class ELU extends Module {
   readonly alpha: number;
 
-  constructor(alpha: number | { readonly alpha?: number } = 1) {
-    super();
+  constructor(alpha: number | { readonly alpha?: number } = 1, ...surplus: never[]) {
+    super(...surplus);
     this.alpha = argumentsOf('ELU', { alpha: anyNumber }, alpha).alpha ?? 1;
   }
 
@@ -160,8 +160,11 @@ export class ELU extends Module {
 export class LeakyReLU extends Module {
   readonly negativeSlope: number;
 
-  constructor(negativeSlope: number | { readonly negativeSlope?: number } = 0.01) {
-    super();
+  constructor(
+    negativeSlope: number | { readonly negativeSlope?: number } = 0.01,
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     const kinds = { negativeSlope: anyNumber };
     this.negativeSlope = argumentsOf('LeakyReLU', kinds, negativeSlope).negativeSlope ?? 0.01;
   }
@@ -179,8 +182,9 @@ export class Hardtanh extends Module {
   constructor(
     min: number | { readonly minVal?: number; readonly maxVal?: number } = -1,
     max?: number,
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     const kinds = { minVal: anyNumber, maxVal: anyNumber };
     const { minVal = -1, maxVal = 1 } = argumentsOf('Hardtanh', kinds, min, max);
     this.min = minVal;
@@ -200,8 +204,9 @@ export class Softplus extends Module {
   constructor(
     first: number | { readonly beta?: number; readonly threshold?: number } = 1,
     second?: number,
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     const kinds = { beta: anyNumber, threshold: anyNumber };
     const { beta = 1, threshold = 20 } = argumentsOf('Softplus', kinds, first, second);
     this.beta = beta;
@@ -217,8 +222,11 @@ export class Softplus extends Module {
 export class GELU extends Module {
   readonly approximate: 'none' | 'tanh';
 
-  constructor(approximate: 'none' | 'tanh' | { readonly approximate?: 'none' | 'tanh' } = 'none') {
-    super();
+  constructor(
+    approximate: 'none' | 'tanh' | { readonly approximate?: 'none' | 'tanh' } = 'none',
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     this.approximate = argumentsOf('GELU', geluKinds, approximate).approximate ?? 'none';
   }
 
@@ -236,8 +244,9 @@ export class PReLU extends Module {
   constructor(
     parameters: number | { readonly numParameters?: number; readonly init?: number } = 1,
     start?: number,
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     const { numParameters = 1, init = 0.25 } = argumentsOf('PReLU', preluKinds, parameters, start);
     this.weight = parameter(full([numParameters], init));
   }

@@ -58,8 +58,9 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
     nClasses: number,
     cutoffs: readonly number[],
     options: AdaptiveLogSoftmaxOptions = {},
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     expectSizes('nn.AdaptiveLogSoftmaxWithLoss', { inFeatures, nClasses });
     expectArguments('AdaptiveLogSoftmaxWithLoss', { cutoffs }, { cutoffs: cutoffsBelow(nClasses) });
     expectOptions('AdaptiveLogSoftmaxWithLoss', options, optionKinds);

@@ -81,8 +81,13 @@ export class MultiheadAttention extends Module {
   biasV: Parameter | null;
   outProj: Linear;
 
-  constructor(embedDim: number, numHeads: number, options: MultiheadAttentionOptions = {}) {
-    super();
+  constructor(
+    embedDim: number,
+    numHeads: number,
+    options: MultiheadAttentionOptions = {},
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     expectSizes('nn.MultiheadAttention', { embedDim, numHeads });
     expectOptions('MultiheadAttention', options, attentionKinds);
     if (!Number.isInteger(embedDim / numHeads)) {

@@ -120,8 +120,9 @@ abstract class PaddedConvolution<K extends number | readonly number[]> extends M
     kernel: K | (ConvOptions<K> & PaddedOptions & KernelOption<K>),
     given: ConvOptions<K> & PaddedOptions,
     dims: number,
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     expectSizes(`nn.${name}`, { inChannels, outChannels });
     const kinds = { ...convKinds(dims), ...paddedKinds };
     const [sizes, own] = kernelAndOptions(name, kernel, given, kinds, dims);
@@ -146,8 +147,9 @@ export class Conv1d extends PaddedConvolution<Single> {
     outChannels: number,
     kernel: Single | (Conv1dLayerOptions & KernelOption<Single>),
     options: Conv1dLayerOptions = {},
+    ...surplus: never[]
   ) {
-    super('Conv1d', inChannels, outChannels, kernel, options, 1);
+    super('Conv1d', inChannels, outChannels, kernel, options, 1, ...surplus);
   }
 
   override forward(input: Tensor): Tensor {
@@ -164,8 +166,9 @@ export class Conv2d extends PaddedConvolution<number | Pair> {
     outChannels: number,
     kernel: number | Pair | (Conv2dLayerOptions & KernelOption<number | Pair>),
     options: Conv2dLayerOptions = {},
+    ...surplus: never[]
   ) {
-    super('Conv2d', inChannels, outChannels, kernel, options, 2);
+    super('Conv2d', inChannels, outChannels, kernel, options, 2, ...surplus);
   }
 
   override forward(input: Tensor): Tensor {
@@ -182,8 +185,9 @@ export class Conv3d extends PaddedConvolution<number | Triple> {
     outChannels: number,
     kernel: number | Triple | (Conv3dLayerOptions & KernelOption<number | Triple>),
     options: Conv3dLayerOptions = {},
+    ...surplus: never[]
   ) {
-    super('Conv3d', inChannels, outChannels, kernel, options, 3);
+    super('Conv3d', inChannels, outChannels, kernel, options, 3, ...surplus);
   }
 
   override forward(input: Tensor): Tensor {
@@ -206,8 +210,9 @@ abstract class TransposedConvolution<K extends number | readonly number[]> exten
     kernel: K | (ConvTransposeOptions<K> & LayerOptions & KernelOption<K>),
     given: ConvTransposeOptions<K> & LayerOptions,
     dims: number,
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     expectSizes(`nn.${name}`, { inChannels, outChannels });
     const kinds = { ...convTransposeKinds(dims), ...layerKinds };
     const [sizes, own] = kernelAndOptions(name, kernel, given, kinds, dims);
@@ -228,8 +233,9 @@ export class ConvTranspose1d extends TransposedConvolution<Single> {
     outChannels: number,
     kernel: Single | (ConvTranspose1dLayerOptions & KernelOption<Single>),
     options: ConvTranspose1dLayerOptions = {},
+    ...surplus: never[]
   ) {
-    super('ConvTranspose1d', inChannels, outChannels, kernel, options, 1);
+    super('ConvTranspose1d', inChannels, outChannels, kernel, options, 1, ...surplus);
   }
 
   override forward(input: Tensor): Tensor {
@@ -244,8 +250,9 @@ export class ConvTranspose2d extends TransposedConvolution<number | Pair> {
     outChannels: number,
     kernel: number | Pair | (ConvTranspose2dLayerOptions & KernelOption<number | Pair>),
     options: ConvTranspose2dLayerOptions = {},
+    ...surplus: never[]
   ) {
-    super('ConvTranspose2d', inChannels, outChannels, kernel, options, 2);
+    super('ConvTranspose2d', inChannels, outChannels, kernel, options, 2, ...surplus);
   }
 
   override forward(input: Tensor): Tensor {
@@ -260,8 +267,9 @@ export class ConvTranspose3d extends TransposedConvolution<number | Triple> {
     outChannels: number,
     kernel: number | Triple | (ConvTranspose3dLayerOptions & KernelOption<number | Triple>),
     options: ConvTranspose3dLayerOptions = {},
+    ...surplus: never[]
   ) {
-    super('ConvTranspose3d', inChannels, outChannels, kernel, options, 3);
+    super('ConvTranspose3d', inChannels, outChannels, kernel, options, 3, ...surplus);
   }
 
   override forward(input: Tensor): Tensor {

@@ -7,8 +7,8 @@ import { Module } from './module/module.ts';
 export class CTCLoss extends Module {
   readonly options: CtcLossOptions;
 
-  constructor(options: CtcLossOptions = {}) {
-    super();
+  constructor(options: CtcLossOptions = {}, ...surplus: never[]) {
+    super(...surplus);
     expectOptions('CTCLoss', options, ctcKinds);
     this.options = options;
   }

@@ -14,8 +14,12 @@ export class CosineSimilarity extends Module {
   readonly dim: number;
   readonly eps: number;
 
-  constructor(dim: number | { readonly dim?: number; readonly eps?: number } = 1, eps?: number) {
-    super();
+  constructor(
+    dim: number | { readonly dim?: number; readonly eps?: number } = 1,
+    eps?: number,
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     const kinds = { dim: anyInteger, eps: anyNumber };
     const settings = argumentsOf('CosineSimilarity', kinds, dim, eps);
     this.dim = settings.dim ?? 1;
@@ -37,8 +41,8 @@ const distanceKinds: OptionKinds<PairwiseDistanceOptions> = {
 export class PairwiseDistance extends Module {
   readonly options: PairwiseDistanceOptions;
 
-  constructor(options: PairwiseDistanceOptions = {}) {
-    super();
+  constructor(options: PairwiseDistanceOptions = {}, ...surplus: never[]) {
+    super(...surplus);
     expectOptions('PairwiseDistance', options, distanceKinds);
     this.options = options;
   }

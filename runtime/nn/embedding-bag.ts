@@ -29,10 +29,15 @@ export class EmbeddingBag extends Embedding {
   readonly mode: NonNullable<EmbeddingBagOptions['mode']>;
   readonly includeLastOffset: boolean;
 
-  constructor(entries: number, size: number, options: EmbeddingBagLayerOptions = {}) {
+  constructor(
+    entries: number,
+    size: number,
+    options: EmbeddingBagLayerOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('EmbeddingBag', options, bagKinds);
     const { mode = 'mean', includeLastOffset = false, ...rest } = options;
-    super(entries, size, rest);
+    super(entries, size, rest, ...surplus);
     this.mode = mode;
     this.includeLastOffset = includeLastOffset;
   }

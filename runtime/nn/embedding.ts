@@ -53,8 +53,13 @@ export class Embedding extends Module {
   readonly normType: number;
   readonly scaleGradByFreq: boolean;
 
-  constructor(entries: number, size: number, options: EmbeddingLayerOptions = {}) {
-    super();
+  constructor(
+    entries: number,
+    size: number,
+    options: EmbeddingLayerOptions = {},
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     expectSizes('nn.Embedding', { entries, size });
     expectOptions('Embedding', options, embeddingKinds);
     this.paddingIdx = rowOf(entries, options.paddingIdx ?? null);

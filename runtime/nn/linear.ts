@@ -29,8 +29,13 @@ export class Linear extends Module {
   weight: Parameter;
   bias: Parameter | null;
 
-  constructor(inFeatures: number, outFeatures: number, options: LinearOptions | boolean = {}) {
-    super();
+  constructor(
+    inFeatures: number,
+    outFeatures: number,
+    options: LinearOptions | boolean = {},
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     expectSizes('nn.Linear', { inFeatures, outFeatures });
     const bias = hasBias('Linear', options);
     this.weight = kaimingUniform([outFeatures, inFeatures], inFeatures);
@@ -52,8 +57,9 @@ export class Bilinear extends Module {
     in2: number,
     outFeatures: number,
     options: LinearOptions | boolean = {},
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     expectSizes('nn.Bilinear', { in1, in2, outFeatures });
     const bias = hasBias('Bilinear', options);
     this.weight = kaimingUniform([outFeatures, in1, in2], in1);

@@ -49,8 +49,8 @@ import { buffer } from './module/parameter.ts';
 abstract class Loss<O extends object = LossOptions> extends Module {
   readonly options: O;
 
-  constructor(options: O = {} as O) {
-    super();
+  constructor(options: O = {} as O, ...surplus: never[]) {
+    super(...surplus);
     expectArguments(new.target.name, { options }, { options: anObject });
     this.options = options;
   }
@@ -60,8 +60,8 @@ abstract class Loss<O extends object = LossOptions> extends Module {
 abstract class WeightedLoss<O extends { readonly weight?: Tensor | null }> extends Loss<O> {
   weight: Tensor | null;
 
-  constructor(options: O = {} as O) {
-    super(options);
+  constructor(options: O = {} as O, ...surplus: never[]) {
+    super(options, ...surplus);
     this.weight = options.weight ? buffer(options.weight) : null;
   }
 
@@ -124,8 +124,8 @@ export class BCELoss extends WeightedLoss<BinaryOptions> {
 export class BCEWithLogitsLoss extends WeightedLoss<LogitOptions> {
   posWeight: Tensor | null;
 
-  constructor(options: LogitOptions = {}) {
-    super(options);
+  constructor(options: LogitOptions = {}, ...surplus: never[]) {
+    super(options, ...surplus);
     this.posWeight = options.posWeight ? buffer(options.posWeight) : null;
   }
 

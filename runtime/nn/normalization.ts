@@ -72,8 +72,14 @@ abstract class RunningNorm extends Module {
   /** Ranks that the input may have. */
   protected abstract readonly ranks: readonly number[];
 
-  constructor(numFeatures: number, options: RunningNormOptions, affine: boolean, tracks: boolean) {
-    super();
+  constructor(
+    numFeatures: number,
+    options: RunningNormOptions,
+    affine: boolean,
+    tracks: boolean,
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     expectSizes(`nn.${new.target.name}`, { numFeatures });
     expectOptions(new.target.name, options, runningNormKinds);
     this.numFeatures = numFeatures;
@@ -129,8 +135,8 @@ abstract class RunningNorm extends Module {
 
 /** Batch normalization (Ioffe and Szegedy): per channel, over the batch and all positions. */
 abstract class BatchNorm extends RunningNorm {
-  constructor(numFeatures: number, options: RunningNormOptions = {}) {
-    super(numFeatures, options, true, true);
+  constructor(numFeatures: number, options: RunningNormOptions = {}, ...surplus: never[]) {
+    super(numFeatures, options, true, true, ...surplus);
   }
 
   override forward(input: Tensor): Tensor {
@@ -162,8 +168,8 @@ export class BatchNorm3d extends BatchNorm {
 
 /** Normalizes each channel of each sample. By default without parameters or running statistics. */
 abstract class InstanceNorm extends RunningNorm {
-  constructor(numFeatures: number, options: RunningNormOptions = {}) {
-    super(numFeatures, options, false, false);
+  constructor(numFeatures: number, options: RunningNormOptions = {}, ...surplus: never[]) {
+    super(numFeatures, options, false, false, ...surplus);
   }
 
   override forward(input: Tensor): Tensor {
@@ -211,8 +217,13 @@ export class GroupNorm extends Module {
   weight: Parameter | null;
   bias: Parameter | null;
 
-  constructor(numGroups: number, numChannels: number, options: GroupNormOptions = {}) {
-    super();
+  constructor(
+    numGroups: number,
+    numChannels: number,
+    options: GroupNormOptions = {},
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     expectSizes('nn.GroupNorm', { numGroups, numChannels });
     expectOptions('GroupNorm', options, groupNormKinds);
     this.numGroups = numGroups;
@@ -261,8 +272,8 @@ export class LayerNorm extends Module {
   weight: Parameter | null;
   bias: Parameter | null;
 
-  constructor(shape: number | Shape, options: LayerNormOptions = {}) {
-    super();
+  constructor(shape: number | Shape, options: LayerNormOptions = {}, ...surplus: never[]) {
+    super(...surplus);
     expectOptions('LayerNorm', options, layerNormKinds);
     this.shape = normalized('LayerNorm', shape);
     this.eps = options.eps ?? 1e-5;
@@ -294,8 +305,8 @@ export class RMSNorm extends Module {
   readonly eps: number | null;
   weight: Parameter | null;
 
-  constructor(shape: number | Shape, options: RMSNormOptions = {}) {
-    super();
+  constructor(shape: number | Shape, options: RMSNormOptions = {}, ...surplus: never[]) {
+    super(...surplus);
     expectOptions('RMSNorm', options, rmsNormKinds);
     this.shape = normalized('RMSNorm', shape);
     this.eps = options.eps ?? null;
@@ -319,8 +330,9 @@ export class LocalResponseNorm extends Module {
     first: number | { readonly alpha?: number; readonly beta?: number; readonly k?: number } = 1e-4,
     second?: number,
     third?: number,
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     const kinds = { alpha: anyNumber, beta: anyNumber, k: anyNumber };
     const settings = argumentsOf('LocalResponseNorm', kinds, first, second, third);
     const { alpha = 1e-4, beta = 0.75, k = 1 } = settings;

@@ -46,8 +46,8 @@ abstract class Pool<Size, Options extends object> extends Module {
   readonly kernel: Size;
   readonly options: Options;
 
-  constructor(kernel: Size, options: Options, kinds: OptionKinds<Options>) {
-    super();
+  constructor(kernel: Size, options: Options, kinds: OptionKinds<Options>, ...surplus: never[]) {
+    super(...surplus);
     expectOptions(new.target.name, options, kinds);
     this.kernel = kernel;
     this.options = options;
@@ -63,8 +63,8 @@ type Maxima<Both extends boolean> = Both extends true ? [Tensor, Tensor] : Tenso
 
 /** The maximum of each window. */
 abstract class MaxPool<Size, Both extends boolean> extends Pool<Size, MaxOptions<Size, Both>> {
-  constructor(kernel: Size, options: MaxOptions<Size, Both> = {}) {
-    super(kernel, options, maxKinds);
+  constructor(kernel: Size, options: MaxOptions<Size, Both> = {}, ...surplus: never[]) {
+    super(kernel, options, maxKinds, ...surplus);
   }
 }
 
@@ -91,8 +91,8 @@ export class MaxPool3d<Both extends boolean = false> extends MaxPool<number | Tr
 
 /** The mean of each window. */
 abstract class AvgPool<Size> extends Pool<Size, AvgPoolOptions<Size>> {
-  constructor(kernel: Size, options: AvgPoolOptions<Size> = {}) {
-    super(kernel, options, averageKinds);
+  constructor(kernel: Size, options: AvgPoolOptions<Size> = {}, ...surplus: never[]) {
+    super(kernel, options, averageKinds, ...surplus);
   }
 }
 
@@ -130,8 +130,8 @@ const lpKinds = { stride: perDimension(count(1)), ceilMode: flag };
 abstract class LPPool<Size> extends Pool<Size, LPPoolOptions<Size>> {
   readonly p: number;
 
-  constructor(p: number, kernel: Size, options: LPPoolOptions<Size> = {}) {
-    super(kernel, options, lpKinds);
+  constructor(p: number, kernel: Size, options: LPPoolOptions<Size> = {}, ...surplus: never[]) {
+    super(kernel, options, lpKinds, ...surplus);
     this.p = p;
   }
 
@@ -177,8 +177,8 @@ export class LPPool3d extends LPPool<number | Triple> {
 abstract class AdaptivePool<Size> extends Module {
   readonly size: Size;
 
-  constructor(size: Size) {
-    super();
+  constructor(size: Size, ...surplus: never[]) {
+    super(...surplus);
     this.size = size;
   }
 }
@@ -215,8 +215,8 @@ interface AdaptiveMaxOptions<Both extends boolean> {
 abstract class AdaptiveMaxPool<Size, Both extends boolean> extends AdaptivePool<Size> {
   readonly options: AdaptiveMaxOptions<Both>;
 
-  constructor(size: Size, options: AdaptiveMaxOptions<Both> = {}) {
-    super(size);
+  constructor(size: Size, options: AdaptiveMaxOptions<Both> = {}, ...surplus: never[]) {
+    super(size, ...surplus);
     expectOptions(new.target.name, options, { returnIndices: flag });
     this.options = options;
   }
@@ -249,8 +249,8 @@ const unpoolKinds = { stride: orNull(perDimension(count(1))), padding: perDimens
 
 /** Places values at the positions of a pooling's maxima, with zeros elsewhere. */
 abstract class MaxUnpool<Size> extends Pool<Size, UnpoolOptions<Size>> {
-  constructor(kernel: Size, options: UnpoolOptions<Size> = {}) {
-    super(kernel, options, unpoolKinds);
+  constructor(kernel: Size, options: UnpoolOptions<Size> = {}, ...surplus: never[]) {
+    super(kernel, options, unpoolKinds, ...surplus);
   }
 }
 

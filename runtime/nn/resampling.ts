@@ -31,8 +31,8 @@ const windowKinds: OptionKinds<UnfoldOptions> = {
 export class Upsample extends Module {
   readonly options: InterpolateOptions;
 
-  constructor(options: InterpolateOptions) {
-    super();
+  constructor(options: InterpolateOptions, ...surplus: never[]) {
+    super(...surplus);
     expectOptions(new.target.name, options, upsampleKinds);
     this.options = options;
   }
@@ -44,15 +44,15 @@ export class Upsample extends Module {
 
 /** Upsampling of [n, c, h, w] that repeats the nearest pixel. */
 export class UpsamplingNearest2d extends Upsample {
-  constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>) {
-    super({ ...options, mode: 'nearest' });
+  constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>, ...surplus: never[]) {
+    super({ ...options, mode: 'nearest' }, ...surplus);
   }
 }
 
 /** Bilinear upsampling with aligned corners. */
 export class UpsamplingBilinear2d extends Upsample {
-  constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>) {
-    super({ ...options, mode: 'bilinear', alignCorners: true });
+  constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>, ...surplus: never[]) {
+    super({ ...options, mode: 'bilinear', alignCorners: true }, ...surplus);
   }
 }
 
@@ -61,8 +61,8 @@ export class Unfold extends Module {
   readonly kernel: number | Pair;
   readonly options: UnfoldOptions;
 
-  constructor(kernel: number | Pair, options: UnfoldOptions = {}) {
-    super();
+  constructor(kernel: number | Pair, options: UnfoldOptions = {}, ...surplus: never[]) {
+    super(...surplus);
     expectOptions('Unfold', options, windowKinds);
     this.kernel = kernel;
     this.options = options;
@@ -79,8 +79,13 @@ export class Fold extends Module {
   readonly kernel: number | Pair;
   readonly options: UnfoldOptions;
 
-  constructor(size: number | Pair, kernel: number | Pair, options: UnfoldOptions = {}) {
-    super();
+  constructor(
+    size: number | Pair,
+    kernel: number | Pair,
+    options: UnfoldOptions = {},
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     expectOptions('Fold', options, windowKinds);
     this.size = size;
     this.kernel = kernel;

@@ -27,8 +27,9 @@ export class Flatten extends Module {
   constructor(
     first: number | { readonly startDim?: number; readonly endDim?: number } = 1,
     second?: number,
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     const kinds = { startDim: anyInteger, endDim: anyInteger };
     const { startDim = 1, endDim = -1 } = argumentsOf('Flatten', kinds, first, second);
     this.startDim = startDim;
@@ -45,8 +46,8 @@ export class Unflatten extends Module {
   readonly dim: number;
   readonly sizes: Shape;
 
-  constructor(dim: number, sizes: Shape) {
-    super();
+  constructor(dim: number, sizes: Shape, ...surplus: never[]) {
+    super(...surplus);
     this.dim = dim;
     this.sizes = sizes;
   }
@@ -60,8 +61,8 @@ export class Unflatten extends Module {
 export class PixelShuffle extends Module {
   readonly factor: number;
 
-  constructor(factor: number) {
-    super();
+  constructor(factor: number, ...surplus: never[]) {
+    super(...surplus);
     expectSizes('nn.PixelShuffle', { factor });
     this.factor = factor;
   }
@@ -75,8 +76,8 @@ export class PixelShuffle extends Module {
 export class PixelUnshuffle extends Module {
   readonly factor: number;
 
-  constructor(factor: number) {
-    super();
+  constructor(factor: number, ...surplus: never[]) {
+    super(...surplus);
     expectSizes('nn.PixelUnshuffle', { factor });
     this.factor = factor;
   }
@@ -90,8 +91,8 @@ export class PixelUnshuffle extends Module {
 export class ChannelShuffle extends Module {
   readonly groups: number;
 
-  constructor(groups: number) {
-    super();
+  constructor(groups: number, ...surplus: never[]) {
+    super(...surplus);
     expectSizes('nn.ChannelShuffle', { groups });
     this.groups = groups;
   }

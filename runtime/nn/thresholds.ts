@@ -22,8 +22,8 @@ export class Threshold extends Module {
   readonly threshold: number;
   readonly value: number;
 
-  constructor(threshold: number, value: number) {
-    super();
+  constructor(threshold: number, value: number, ...surplus: never[]) {
+    super(...surplus);
     this.threshold = threshold;
     this.value = value;
   }
@@ -37,8 +37,8 @@ export class Threshold extends Module {
 export class Hardshrink extends Module {
   readonly lambd: number;
 
-  constructor(lambd: number | { readonly lambd?: number } = 0.5) {
-    super();
+  constructor(lambd: number | { readonly lambd?: number } = 0.5, ...surplus: never[]) {
+    super(...surplus);
     this.lambd = argumentsOf('Hardshrink', { lambd: anyNumber }, lambd).lambd ?? 0.5;
   }
 
@@ -51,8 +51,8 @@ export class Hardshrink extends Module {
 export class Softshrink extends Module {
   readonly lambd: number;
 
-  constructor(lambd: number | { readonly lambd?: number } = 0.5) {
-    super();
+  constructor(lambd: number | { readonly lambd?: number } = 0.5, ...surplus: never[]) {
+    super(...surplus);
     this.lambd = argumentsOf('Softshrink', { lambd: anyNumber }, lambd).lambd ?? 0.5;
   }
 
@@ -72,8 +72,8 @@ export class Tanhshrink extends Module {
 export class CELU extends Module {
   readonly alpha: number;
 
-  constructor(alpha: number | { readonly alpha?: number } = 1) {
-    super();
+  constructor(alpha: number | { readonly alpha?: number } = 1, ...surplus: never[]) {
+    super(...surplus);
     this.alpha = argumentsOf('CELU', { alpha: anyNumber }, alpha).alpha ?? 1;
   }
 
@@ -86,8 +86,8 @@ export class CELU extends Module {
 export class GLU extends Module {
   readonly dim: number;
 
-  constructor(dim: number | { readonly dim?: number } = -1) {
-    super();
+  constructor(dim: number | { readonly dim?: number } = -1, ...surplus: never[]) {
+    super(...surplus);
     this.dim = argumentsOf('GLU', { dim: anyInteger }, dim).dim ?? -1;
   }
 
@@ -104,8 +104,9 @@ export class RReLU extends Module {
   constructor(
     first: number | { readonly lower?: number; readonly upper?: number } = 1 / 8,
     second?: number,
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     const kinds = { lower: anyNumber, upper: anyNumber };
     const { lower = 1 / 8, upper = 1 / 3 } = argumentsOf('RReLU', kinds, first, second);
     if (!(lower <= upper)) throw wrongValue('RReLU', 'upper', upper, `a number, ${lower} or more`);

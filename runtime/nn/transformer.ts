@@ -72,8 +72,13 @@ abstract class TransformerLayer extends Module {
   declare dropout: Dropout;
   declare linear2: Linear;
 
-  constructor(dModel: number, heads: number, options: TransformerLayerOptions) {
-    super();
+  constructor(
+    dModel: number,
+    heads: number,
+    options: TransformerLayerOptions,
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     expectOptions(new.target.name, options, layerKinds);
     const { dimFeedforward = 2048, dropout = 0.1, batchFirst = false } = options;
     const { activation = 'relu', bias = true } = options;
@@ -116,8 +121,13 @@ export class TransformerEncoderLayer extends TransformerLayer {
   dropout1: Dropout;
   dropout2: Dropout;
 
-  constructor(dModel: number, heads: number, options: TransformerLayerOptions = {}) {
-    super(dModel, heads, options);
+  constructor(
+    dModel: number,
+    heads: number,
+    options: TransformerLayerOptions = {},
+    ...surplus: never[]
+  ) {
+    super(dModel, heads, options, ...surplus);
     const { layerNormEps: eps = 1e-5, bias = true } = options;
     this.norm1 = new LayerNorm(dModel, { eps, bias });
     this.norm2 = new LayerNorm(dModel, { eps, bias });
@@ -150,8 +160,13 @@ export class TransformerDecoderLayer extends TransformerLayer {
   dropout2: Dropout;
   dropout3: Dropout;
 
-  constructor(dModel: number, heads: number, options: TransformerLayerOptions = {}) {
-    super(dModel, heads, options);
+  constructor(
+    dModel: number,
+    heads: number,
+    options: TransformerLayerOptions = {},
+    ...surplus: never[]
+  ) {
+    super(dModel, heads, options, ...surplus);
     const { dropout = 0.1, layerNormEps: eps = 1e-5, bias = true } = options;
     this.norm1 = new LayerNorm(dModel, { eps, bias });
     this.norm2 = new LayerNorm(dModel, { eps, bias });
@@ -195,8 +210,13 @@ abstract class TransformerStack<L extends Module> extends Module {
   readonly layers: readonly L[];
   norm: LayerNorm | null;
 
-  constructor(make: (index: number) => L, numLayers: number, norm: LayerNorm | null) {
-    super();
+  constructor(
+    make: (index: number) => L,
+    numLayers: number,
+    norm: LayerNorm | null,
+    ...surplus: never[]
+  ) {
+    super(...surplus);
     if (typeof make !== 'function') throw notAMaker(this.constructor.name, make);
     expectSizes(`nn.${new.target.name}`, { numLayers });
     expectArguments(new.target.name, { norm }, normKinds);
@@ -231,8 +251,9 @@ export class TransformerEncoder extends TransformerStack<TransformerEncoderLayer
     make: (index: number) => TransformerEncoderLayer,
     numLayers: number,
     norm: LayerNorm | null = null,
+    ...surplus: never[]
   ) {
-    super(make, numLayers, norm);
+    super(make, numLayers, norm, ...surplus);
   }
 
   override forward(source: Tensor, masks: SelfMasks = {}): Tensor {
@@ -250,8 +271,9 @@ export class TransformerDecoder extends TransformerStack<TransformerDecoderLayer
     make: (index: number) => TransformerDecoderLayer,
     numLayers: number,
     norm: LayerNorm | null = null,
+    ...surplus: never[]
   ) {
-    super(make, numLayers, norm);
+    super(make, numLayers, norm, ...surplus);
   }
 
   override forward(target: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {
@@ -287,8 +309,8 @@ export class Transformer extends Module {
   encoder: TransformerEncoder;
   decoder: TransformerDecoder;
 
-  constructor(options: TransformerOptions = {}) {
-    super();
+  constructor(options: TransformerOptions = {}, ...surplus: never[]) {
+    super(...surplus);
     expectOptions('Transformer', options, transformerKinds);
     const {
       dModel = 512,

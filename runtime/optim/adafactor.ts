@@ -73,14 +73,22 @@ export class Adafactor extends Optimizer<AdafactorGroup, Shares> {
   readonly rows: readonly Tensor[];
   readonly columns: readonly Tensor[];
 
-  constructor(parameters: Parameters<AdafactorGroup>, options: AdafactorOptions = {}) {
+  constructor(
+    parameters: Parameters<AdafactorGroup>,
+    options: AdafactorOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('Adafactor', options, adafactorKinds);
-    super(parameters, {
-      ...ratesOf(options, 1e-2),
-      beta2Decay: options.beta2Decay ?? -0.8,
-      eps: options.eps ?? [null, 1e-3],
-      d: options.d ?? 1,
-    });
+    super(
+      parameters,
+      {
+        ...ratesOf(options, 1e-2),
+        beta2Decay: options.beta2Decay ?? -0.8,
+        eps: options.eps ?? [null, 1e-3],
+        d: options.d ?? 1,
+      },
+      ...surplus,
+    );
     this.rows = this.newState('rows', rowsOf);
     this.columns = this.newState('columns', columnsOf);
   }

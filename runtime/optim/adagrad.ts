@@ -40,13 +40,21 @@ const adagradKinds: OptionKinds<AdagradOptions> = {
 export class Adagrad extends Optimizer<AdagradGroup, number> {
   readonly sums: readonly Tensor[];
 
-  constructor(parameters: Parameters<AdagradGroup>, options: AdagradOptions = {}) {
+  constructor(
+    parameters: Parameters<AdagradGroup>,
+    options: AdagradOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('Adagrad', options, adagradKinds);
-    super(parameters, {
-      ...ratesOf(options, 0.01),
-      lrDecay: options.lrDecay ?? 0,
-      eps: options.eps ?? 1e-10,
-    });
+    super(
+      parameters,
+      {
+        ...ratesOf(options, 0.01),
+        lrDecay: options.lrDecay ?? 0,
+        eps: options.eps ?? 1e-10,
+      },
+      ...surplus,
+    );
     const start = nonNegative('initialAccumulatorValue', options.initialAccumulatorValue ?? 0);
     this.sums = this.newState('sums', undefined, () => start);
   }
@@ -96,13 +104,21 @@ export class Adadelta extends Optimizer<AdadeltaGroup, undefined> {
   readonly squares: readonly Tensor[];
   readonly steps: readonly Tensor[];
 
-  constructor(parameters: Parameters<AdadeltaGroup>, options: AdadeltaOptions = {}) {
+  constructor(
+    parameters: Parameters<AdadeltaGroup>,
+    options: AdadeltaOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('Adadelta', options, adadeltaKinds);
-    super(parameters, {
-      ...ratesOf(options, 1),
-      rho: options.rho ?? 0.9,
-      eps: options.eps ?? 1e-6,
-    });
+    super(
+      parameters,
+      {
+        ...ratesOf(options, 1),
+        rho: options.rho ?? 0.9,
+        eps: options.eps ?? 1e-6,
+      },
+      ...surplus,
+    );
     this.squares = this.newState('squares');
     this.steps = this.newState('steps');
   }

@@ -33,9 +33,13 @@ export class Adamax extends Optimizer<MomentGroup, number> {
   readonly averages: readonly Tensor[];
   readonly largest: readonly Tensor[];
 
-  constructor(parameters: Parameters<MomentGroup>, options: AdamaxOptions = {}) {
+  constructor(
+    parameters: Parameters<MomentGroup>,
+    options: AdamaxOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('Adamax', options, momentKinds);
-    super(parameters, momentsOf(options, 2e-3));
+    super(parameters, momentsOf(options, 2e-3), ...surplus);
     this.averages = this.newState('averages');
     this.largest = this.newState('largest');
   }
@@ -87,13 +91,17 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
    */
   protected readonly products: number[] = this.missed.map(() => 1);
 
-  constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}) {
+  constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}, ...surplus: never[]) {
     expectOptions('NAdam', options, nadamKinds);
-    super(parameters, {
-      ...decayingMomentsOf(options, 2e-3),
-      momentumDecay: options.momentumDecay ?? 4e-3,
-      product: 1,
-    });
+    super(
+      parameters,
+      {
+        ...decayingMomentsOf(options, 2e-3),
+        momentumDecay: options.momentumDecay ?? 4e-3,
+        product: 1,
+      },
+      ...surplus,
+    );
     this.averages = this.newState('averages');
     this.squares = this.newState('squares');
   }
@@ -196,9 +204,9 @@ export class RAdam extends Optimizer<AdamGroup, Rectified> {
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
 
-  constructor(parameters: Parameters<AdamGroup>, options: RAdamOptions = {}) {
+  constructor(parameters: Parameters<AdamGroup>, options: RAdamOptions = {}, ...surplus: never[]) {
     expectOptions('RAdam', options, radamKinds);
-    super(parameters, decayingMomentsOf(options, 1e-3));
+    super(parameters, decayingMomentsOf(options, 1e-3), ...surplus);
     this.averages = this.newState('averages');
     this.squares = this.newState('squares');
   }

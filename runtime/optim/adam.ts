@@ -84,9 +84,9 @@ export class Adam extends Optimizer<AdamGroup, Correction> {
   private readonly squareCoding: StateCoding;
   private readonly largestCoding: StateCoding;
 
-  constructor(parameters: Parameters<AdamGroup>, options: AdamOptions = {}) {
+  constructor(parameters: Parameters<AdamGroup>, options: AdamOptions = {}, ...surplus: never[]) {
     expectOptions('Adam', options, adamKinds);
-    super(parameters, decayingMomentsOf(options, 1e-3));
+    super(parameters, decayingMomentsOf(options, 1e-3), ...surplus);
     const bits = options.stateBits ?? 32;
     const state = (name: string) => this.newState(name, bits === 8 ? codesOf : undefined);
     const coding = (name: string, code: QuantizationCode) =>
@@ -142,9 +142,10 @@ export class AdamW extends Adam {
   constructor(
     parameters: Parameters<AdamGroup>,
     options: Omit<AdamOptions, 'decoupledWeightDecay'> = {},
+    ...surplus: never[]
   ) {
     expectOptions('AdamW', options, adamWKinds);
     const weightDecay = options.weightDecay ?? 0.01;
-    super(parameters, { ...options, weightDecay, decoupledWeightDecay: true });
+    super(parameters, { ...options, weightDecay, decoupledWeightDecay: true }, ...surplus);
   }
 }

@@ -69,9 +69,9 @@ const oneCycleKinds: OptionKinds<OneCycleLROptions> = {
 export class OneCycleLR extends LRScheduler {
   protected readonly options: Required<Omit<OneCycleLROptions, 'epochs' | 'stepsPerEpoch'>>;
 
-  constructor(optimizer: Optimizer, options: OneCycleLROptions) {
+  constructor(optimizer: Optimizer, options: OneCycleLROptions, ...surplus: never[]) {
     expectOptions('OneCycleLR', options, oneCycleKinds);
-    super(optimizer);
+    super(optimizer, ...surplus);
     const { maxLr, epochs = Number.NaN, stepsPerEpoch = Number.NaN, ...others } = options;
     expectArguments('OneCycleLR', { maxLr }, { maxLr: ratesKind });
     const defaults = {
@@ -178,9 +178,9 @@ const cyclicKinds: OptionKinds<CyclicLROptions> = {
 export class CyclicLR extends LRScheduler {
   protected readonly options: Required<CyclicLROptions>;
 
-  constructor(optimizer: Optimizer, options: CyclicLROptions) {
+  constructor(optimizer: Optimizer, options: CyclicLROptions, ...surplus: never[]) {
     expectOptions('CyclicLR', options, cyclicKinds);
-    super(optimizer);
+    super(optimizer, ...surplus);
     const { baseLr, maxLr } = options;
     expectArguments('CyclicLR', { baseLr, maxLr }, { baseLr: ratesKind, maxLr: ratesKind });
     const stepSizeUp = positiveInteger('stepSizeUp', options.stepSizeUp ?? 2000);

@@ -95,17 +95,21 @@ const product = (x: Tensor, y: Tensor): number => itemSync(dot(x, y));
 export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
   private memory: Memory = emptyMemory();
 
-  constructor(parameters: Parameters<LBFGSGroup>, options: LBFGSOptions = {}) {
+  constructor(parameters: Parameters<LBFGSGroup>, options: LBFGSOptions = {}, ...surplus: never[]) {
     expectOptions('LBFGS', options, lbfgsKinds);
-    super(parameters, {
-      ...ratesOf(options, 1),
-      maxIter: options.maxIter ?? 20,
-      maxEval: options.maxEval ?? null,
-      toleranceGrad: options.toleranceGrad ?? 1e-7,
-      toleranceChange: options.toleranceChange ?? 1e-9,
-      historySize: options.historySize ?? 100,
-      lineSearchFn: options.lineSearchFn ?? null,
-    });
+    super(
+      parameters,
+      {
+        ...ratesOf(options, 1),
+        maxIter: options.maxIter ?? 20,
+        maxEval: options.maxEval ?? null,
+        toleranceGrad: options.toleranceGrad ?? 1e-7,
+        toleranceChange: options.toleranceChange ?? 1e-9,
+        historySize: options.historySize ?? 100,
+        lineSearchFn: options.lineSearchFn ?? null,
+      },
+      ...surplus,
+    );
     this.expectOneGroup(this.groups.length);
   }
 

@@ -16,8 +16,8 @@ export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Opti
   /** For each parameter, the number of steps it had taken when its velocity was created. */
   protected before: readonly number[] = [];
 
-  constructor(parameters: Parameters<H>, options: Rates & H) {
-    super(parameters, options);
+  constructor(parameters: Parameters<H>, options: Rates & H, ...surplus: never[]) {
+    super(parameters, options, ...surplus);
     this.prepareState();
   }
 

@@ -63,17 +63,21 @@ export class Muon extends Optimizer<MuonGroup, undefined> {
   /** Averages of the gradients. */
   readonly averages: readonly Tensor[];
 
-  constructor(parameters: Parameters<MuonGroup>, options: MuonOptions = {}) {
+  constructor(parameters: Parameters<MuonGroup>, options: MuonOptions = {}, ...surplus: never[]) {
     expectOptions('Muon', options, muonKinds);
-    super(parameters, {
-      ...ratesOf({ ...options, weightDecay: options.weightDecay ?? 0.1 }, 1e-3),
-      momentum: options.momentum ?? 0.95,
-      nesterov: options.nesterov ?? true,
-      nsCoefficients: options.nsCoefficients ?? [3.4445, -4.775, 2.0315],
-      eps: options.eps ?? 1e-7,
-      nsSteps: options.nsSteps ?? 5,
-      adjustLrFn: options.adjustLrFn ?? null,
-    });
+    super(
+      parameters,
+      {
+        ...ratesOf({ ...options, weightDecay: options.weightDecay ?? 0.1 }, 1e-3),
+        momentum: options.momentum ?? 0.95,
+        nesterov: options.nesterov ?? true,
+        nsCoefficients: options.nsCoefficients ?? [3.4445, -4.775, 2.0315],
+        eps: options.eps ?? 1e-7,
+        nsSteps: options.nsSteps ?? 5,
+        adjustLrFn: options.adjustLrFn ?? null,
+      },
+      ...surplus,
+    );
     this.averages = this.newState('averages');
   }
 

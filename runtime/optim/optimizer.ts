@@ -4,7 +4,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { full } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
 import { expectFunction, noParameters } from '../options/expect-arguments.ts';
-import { shown, unknownOption } from '../options/expect-options.ts';
+import { behindLast, shown, unknownOption } from '../options/expect-options.ts';
 import { isAsync } from '../options/is-async.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
@@ -89,8 +89,13 @@ export abstract class Optimizer<
   private readonly stateByName = new Map<string, readonly Tensor[]>();
   private readonly kinds: StateKind[] = [];
 
-  constructor(parameters: Parameters<H>, options: Pick<Rates, 'lr'> & Partial<Rates> & H) {
+  constructor(
+    parameters: Parameters<H>,
+    options: Pick<Rates, 'lr'> & Partial<Rates> & H,
+    ...surplus: never[]
+  ) {
     super();
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     const { weightDecay = 0, maximize = false } = options;
     this.defaults = { ...options, weightDecay, maximize };
     this.add(groupsOf(parameters));

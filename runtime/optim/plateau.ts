@@ -1,6 +1,11 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { isNumber } from '../ops/numbers/symbolic-number.ts';
-import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import {
+  behindLast,
+  expectArguments,
+  expectOptions,
+  type OptionKinds,
+} from '../options/expect-options.ts';
 import {
   anyNumber,
   anyOperand,
@@ -70,8 +75,9 @@ export class ReduceLROnPlateau extends (ScheduleNames as new () => object) {
   /** Remaining cooldown epochs. */
   #cooling = 0;
 
-  constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}) {
+  constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}, ...surplus: never[]) {
     super();
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectOptimizer(optimizer);
     expectOptions('ReduceLROnPlateau', options, plateauKinds);
     const { factor = 0.1 } = options;

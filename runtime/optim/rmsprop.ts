@@ -45,14 +45,22 @@ export class RMSprop extends MomentumOptimizer<RMSpropGroup, undefined> {
   /** Empty unless centered. */
   readonly averages: readonly Tensor[];
 
-  constructor(parameters: Parameters<RMSpropGroup>, options: RMSpropOptions = {}) {
+  constructor(
+    parameters: Parameters<RMSpropGroup>,
+    options: RMSpropOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('RMSprop', options, rmspropKinds);
-    super(parameters, {
-      ...ratesOf(options, 0.01),
-      alpha: options.alpha ?? 0.99,
-      eps: options.eps ?? 1e-8,
-      momentum: options.momentum ?? 0,
-    });
+    super(
+      parameters,
+      {
+        ...ratesOf(options, 0.01),
+        alpha: options.alpha ?? 0.99,
+        eps: options.eps ?? 1e-8,
+        momentum: options.momentum ?? 0,
+      },
+      ...surplus,
+    );
     this.squares = this.newState('squares');
     this.averages = options.centered ? this.newState('averages') : [];
   }

@@ -38,13 +38,17 @@ export class Rprop extends Optimizer<RpropGroup, undefined> {
   readonly before: readonly Tensor[];
   readonly sizes: readonly Tensor[];
 
-  constructor(parameters: Parameters<RpropGroup>, options: RpropOptions = {}) {
+  constructor(parameters: Parameters<RpropGroup>, options: RpropOptions = {}, ...surplus: never[]) {
     expectOptions('Rprop', options, rpropKinds);
-    super(parameters, {
-      ...ratesOf(options, 0.01),
-      etas: options.etas ?? [0.5, 1.2],
-      stepSizes: options.stepSizes ?? [1e-6, 50],
-    });
+    super(
+      parameters,
+      {
+        ...ratesOf(options, 0.01),
+        etas: options.etas ?? [0.5, 1.2],
+        stepSizes: options.stepSizes ?? [1e-6, 50],
+      },
+      ...surplus,
+    );
     this.before = this.newState('before');
     this.sizes = this.newState('sizes', undefined, ({ lr }) => lr);
   }
@@ -106,14 +110,18 @@ const asgdKinds: OptionKinds<ASGDOptions> = {
 export class ASGD extends Optimizer<ASGDGroup, AveragingRates> {
   readonly averages: readonly Tensor[];
 
-  constructor(parameters: Parameters<ASGDGroup>, options: ASGDOptions = {}) {
+  constructor(parameters: Parameters<ASGDGroup>, options: ASGDOptions = {}, ...surplus: never[]) {
     expectOptions('ASGD', options, asgdKinds);
-    super(parameters, {
-      ...ratesOf(options, 0.01),
-      lambd: options.lambd ?? 1e-4,
-      alpha: options.alpha ?? 0.75,
-      t0: options.t0 ?? 1e6,
-    });
+    super(
+      parameters,
+      {
+        ...ratesOf(options, 0.01),
+        lambd: options.lambd ?? 1e-4,
+        alpha: options.alpha ?? 0.75,
+        t0: options.t0 ?? 1e6,
+      },
+      ...surplus,
+    );
     this.averages = this.newState('averages');
   }
 

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { expectArguments, shown } from '../options/expect-options.ts';
+import { behindLast, expectArguments, shown } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, that } from '../options/option-kinds.ts';
 import { RateNames } from './absent-names.ts';
 import { noteChanging } from './changing-rates.ts';
@@ -26,8 +26,9 @@ export abstract class LRScheduler extends (RateNames as new () => object) {
   protected baseRates: readonly number[];
   protected epochs = 0;
 
-  constructor(optimizer: Optimizer) {
+  constructor(optimizer: Optimizer, ...surplus: never[]) {
     super();
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     expectOptimizer(optimizer);
     this.optimizer = optimizer;
     // Schedules created later start from the same rates.
@@ -181,8 +182,9 @@ export class SequentialLR extends LRScheduler {
     optimizer: Optimizer,
     schedulers: readonly LRScheduler[],
     milestones: readonly number[],
+    ...surplus: never[]
   ) {
-    super(optimizer);
+    super(optimizer, ...surplus);
     expectOwn('SequentialLR', optimizer, schedulers);
     expectArguments('SequentialLR', { milestones }, milestoneKinds);
     if (milestones.length !== schedulers.length - 1) {
@@ -209,11 +211,11 @@ export class SequentialLR extends LRScheduler {
 export class ChainedScheduler extends LRScheduler {
   readonly schedulers: readonly LRScheduler[];
 
-  constructor(schedulers: readonly LRScheduler[]) {
+  constructor(schedulers: readonly LRScheduler[], ...surplus: never[]) {
     expectArguments('ChainedScheduler', { schedulers }, composedKinds);
     const [first] = schedulers;
     if (!first) throw noSchedules('ChainedScheduler');
-    super(first.optimizer);
+    super(first.optimizer, ...surplus);
     expectOwn('ChainedScheduler', first.optimizer, schedulers);
     this.schedulers = schedulers;
     this.apply();

@@ -57,8 +57,12 @@ function factorAt(owner: string, factorOf: Factor, epoch: number): number {
 export class LambdaLR extends LRScheduler {
   protected readonly factors: readonly Factor[];
 
-  constructor(optimizer: Optimizer, factor: LambdaOptions['lrLambda'] | LambdaOptions) {
-    super(optimizer);
+  constructor(
+    optimizer: Optimizer,
+    factor: LambdaOptions['lrLambda'] | LambdaOptions,
+    ...surplus: never[]
+  ) {
+    super(optimizer, ...surplus);
     this.factors = factorsOf('LambdaLR', optimizer, factor);
     this.apply();
   }
@@ -77,8 +81,9 @@ export class StepLR extends LRScheduler {
     optimizer: Optimizer,
     stepSize: number | { readonly stepSize: number; readonly gamma?: number },
     gamma?: number,
+    ...surplus: never[]
   ) {
-    super(optimizer);
+    super(optimizer, ...surplus);
     const kinds = { stepSize: steps, gamma: anyNumber };
     const settings = argumentsOf('StepLR', kinds, stepSize, gamma);
     this.stepSize = positiveInteger('stepSize', settings.stepSize);
@@ -102,8 +107,9 @@ export class MultiStepLR extends LRScheduler {
       | readonly number[]
       | { readonly milestones: readonly number[]; readonly gamma?: number },
     gamma?: number,
+    ...surplus: never[]
   ) {
-    super(optimizer);
+    super(optimizer, ...surplus);
     const kinds = { milestones: milestonesKind, gamma: anyNumber };
     const settings = argumentsOf('MultiStepLR', kinds, milestones, gamma);
     expectArguments(
@@ -125,8 +131,12 @@ export class MultiStepLR extends LRScheduler {
 export class ExponentialLR extends LRScheduler {
   readonly gamma: number;
 
-  constructor(optimizer: Optimizer, gamma: number | { readonly gamma: number }) {
-    super(optimizer);
+  constructor(
+    optimizer: Optimizer,
+    gamma: number | { readonly gamma: number },
+    ...surplus: never[]
+  ) {
+    super(optimizer, ...surplus);
     const kinds = { gamma: anyNumber };
     const settings = argumentsOf('ExponentialLR', kinds, gamma);
     expectArguments('ExponentialLR', settings, kinds);
@@ -160,9 +170,9 @@ export class LinearLR extends LRScheduler {
   readonly endFactor: number;
   readonly totalIters: number;
 
-  constructor(optimizer: Optimizer, options: LinearLROptions = {}) {
+  constructor(optimizer: Optimizer, options: LinearLROptions = {}, ...surplus: never[]) {
     expectOptions('LinearLR', options, linearKinds);
-    super(optimizer);
+    super(optimizer, ...surplus);
     this.startFactor = options.startFactor ?? 1 / 3;
     this.endFactor = options.endFactor ?? 1;
     this.totalIters = positiveInteger('totalIters', options.totalIters ?? 5);
@@ -184,8 +194,9 @@ export class ConstantLR extends LRScheduler {
     optimizer: Optimizer,
     factor: number | { readonly factor?: number; readonly totalIters?: number } = 1 / 3,
     totalIters?: number,
+    ...surplus: never[]
   ) {
-    super(optimizer);
+    super(optimizer, ...surplus);
     const kinds = { factor: anyNumber, totalIters: count(0) };
     const settings = argumentsOf('ConstantLR', kinds, factor, totalIters);
     this.factor = settings.factor ?? 1 / 3;
@@ -207,8 +218,9 @@ export class PolynomialLR extends LRScheduler {
     optimizer: Optimizer,
     totalIters: number | { readonly totalIters?: number; readonly power?: number } = 5,
     power?: number,
+    ...surplus: never[]
   ) {
-    super(optimizer);
+    super(optimizer, ...surplus);
     const kinds = { totalIters: steps, power: anyNumber };
     const settings = argumentsOf('PolynomialLR', kinds, totalIters, power);
     this.totalIters = settings.totalIters ?? 5;
@@ -228,8 +240,12 @@ export class MultiplicativeLR extends LRScheduler {
   protected readonly reached: number[];
   protected readonly products: number[];
 
-  constructor(optimizer: Optimizer, factor: LambdaOptions['lrLambda'] | LambdaOptions) {
-    super(optimizer);
+  constructor(
+    optimizer: Optimizer,
+    factor: LambdaOptions['lrLambda'] | LambdaOptions,
+    ...surplus: never[]
+  ) {
+    super(optimizer, ...surplus);
     this.factors = factorsOf('MultiplicativeLR', optimizer, factor);
     this.reached = this.factors.map(() => 0);
     this.products = this.factors.map(() => 1);
@@ -259,8 +275,9 @@ export class CosineAnnealingLR extends LRScheduler {
     optimizer: Optimizer,
     tMax: number | { readonly tMax: number; readonly etaMin?: number },
     etaMin?: number,
+    ...surplus: never[]
   ) {
-    super(optimizer);
+    super(optimizer, ...surplus);
     const kinds = { tMax: steps, etaMin: anyNumber };
     const settings = argumentsOf('CosineAnnealingLR', kinds, tMax, etaMin);
     this.tMax = positiveInteger('tMax', settings.tMax);
@@ -284,8 +301,9 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     t0: number | { readonly t0: number; readonly tMult?: number; readonly etaMin?: number },
     tMult?: number,
     etaMin?: number,
+    ...surplus: never[]
   ) {
-    super(optimizer);
+    super(optimizer, ...surplus);
     const kinds = { t0: steps, tMult: steps, etaMin: anyNumber };
     const settings = argumentsOf('CosineAnnealingWarmRestarts', kinds, t0, tMult, etaMin);
     this.t0 = positiveInteger('t0', settings.t0);

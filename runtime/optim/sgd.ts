@@ -39,14 +39,18 @@ const sgdKinds: OptionKinds<SGDOptions> = {
 
 /** Gradient descent: v ← momentum·v + g, p ← p − lr·v; as in PyTorch, the rate is not part of v. */
 export class SGD extends MomentumOptimizer<SGDGroup, number> {
-  constructor(parameters: Parameters<SGDGroup>, options: SGDOptions) {
+  constructor(parameters: Parameters<SGDGroup>, options: SGDOptions, ...surplus: never[]) {
     expectOptions('SGD', options, sgdKinds);
-    super(parameters, {
-      ...ratesOf(options, options.lr),
-      momentum: options.momentum ?? 0,
-      dampening: options.dampening ?? 0,
-      nesterov: options.nesterov ?? false,
-    });
+    super(
+      parameters,
+      {
+        ...ratesOf(options, options.lr),
+        momentum: options.momentum ?? 0,
+        dampening: options.dampening ?? 0,
+        nesterov: options.nesterov ?? false,
+      },
+      ...surplus,
+    );
   }
 
   protected override check(group: ParameterGroup<SGDGroup>): void {

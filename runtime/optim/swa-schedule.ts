@@ -27,8 +27,8 @@ export class SWALR extends LRScheduler {
   readonly annealEpochs: number;
   readonly annealStrategy: 'cos' | 'linear';
 
-  constructor(optimizer: Optimizer, options: SWALROptions) {
-    super(optimizer);
+  constructor(optimizer: Optimizer, options: SWALROptions, ...surplus: never[]) {
+    super(optimizer, ...surplus);
     expectOptions('SWALR', options, swaKinds);
     const { swaLr, annealEpochs = 10, annealStrategy = 'cos' } = options;
     expectArguments('SWALR', { swaLr }, { swaLr: swaKinds.swaLr });

@@ -49,8 +49,8 @@ export class AveragedModel<M extends Module = Module> extends Module {
   readonly useBuffers: boolean;
   readonly avgFn: Averaging;
 
-  constructor(model: M, options: AveragedModelOptions = {}) {
-    super();
+  constructor(model: M, options: AveragedModelOptions = {}, ...surplus: never[]) {
+    super(...surplus);
     expectArguments('AveragedModel', { model }, { model: aModule });
     expectOptions('AveragedModel', options, averageKinds);
     this.module = copiedModule(model);

@@ -111,6 +111,19 @@ export function givenBothWays(
   });
 }
 
+/**
+ * Returns the error for arguments behind the last one, which JavaScript would ignore. Constructors pass theirs on to the
+ * base class, which throws it.
+ */
+export function behindLast(owner: string, surplus: readonly unknown[]): ArgumentError {
+  return new ArgumentError({
+    what: `${owner}: more arguments than it takes`,
+    given: `${surplus.map(shown).join(', ')} behind the last one`,
+    expected: 'the arguments of the documentation, options in one object at the end',
+    remedy: 'move the value into the options if they have it, or leave it out',
+  });
+}
+
 /** Returns the error for an unknown option; its hint is the nearest known name. */
 export function unknownOption(
   owner: string,

@@ -3,7 +3,7 @@ import type { HookHandle } from '../../backward/hooks.ts';
 import { defineAbsent, defineSnakeCase } from '../../errors/absent-names.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectFunction } from '../../options/expect-arguments.ts';
-import { shown } from '../../options/expect-options.ts';
+import { behindLast, shown } from '../../options/expect-options.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { TransferTarget } from '../../tensor-methods/transfer.ts';
@@ -35,7 +35,8 @@ export class Module {
   training: boolean;
 
   /** Explicit, so that in bundled code capture finds the constructor by its probe, like any other function. */
-  constructor() {
+  constructor(...surplus: never[]) {
+    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
     this.training = true;
   }
 

@@ -39,9 +39,10 @@ export abstract class RecurrentCell extends Module {
     hiddenSize: number,
     gates: number,
     options: CellOptions,
-    outputSize = hiddenSize,
+    outputSize: number,
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     expectSizes(`nn.${new.target.name}`, { inputSize, hiddenSize });
     this.inputSize = inputSize;
     this.hiddenSize = hiddenSize;
@@ -123,9 +124,14 @@ export const rnnCellKinds: OptionKinds<RNNCellOptions> = {
 export class RNNCell extends HiddenStateCell {
   readonly nonlinearity: 'tanh' | 'relu';
 
-  constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
+  constructor(
+    inputSize: number,
+    hiddenSize: number,
+    options: RNNCellOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('RNNCell', options, rnnCellKinds);
-    super(inputSize, hiddenSize, 1, options);
+    super(inputSize, hiddenSize, 1, options, hiddenSize, ...surplus);
     this.nonlinearity = options.nonlinearity ?? 'tanh';
   }
 
@@ -162,17 +168,47 @@ export abstract class MemoryCell extends RecurrentCell {
 
 /** The cell of Hochreiter and Schmidhuber. */
 export class LSTMCell extends MemoryCell {
-  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+  constructor(
+    inputSize: number,
+    hiddenSize: number,
+    options: CellOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('LSTMCell', options, cellKinds);
-    super(inputSize, hiddenSize, 4, options);
+    super(inputSize, hiddenSize, 4, options, hiddenSize, ...surplus);
+  }
+}
+
+/** A cell whose output is projected to a smaller size. */
+export class ProjectedLSTMCell extends MemoryCell {
+  weightHr: Parameter;
+
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions, projSize: number) {
+    super(inputSize, hiddenSize, 4, options, projSize);
+    this.weightHr = kaimingUniform([projSize, hiddenSize], hiddenSize);
+  }
+
+  override zeroState(projected: Tensor): CellState {
+    const like = (size: number) => zerosLike(narrow(projected, -1, 0, size));
+    return [like(this.weightHr.shape[0]!), like(this.hiddenSize)];
+  }
+
+  override step(projected: Tensor, state: CellState): CellState {
+    const [hidden, cell] = super.step(projected, state);
+    return [linear(hidden, this.weightHr), cell!];
   }
 }
 
 /** The cell of Cho et al.; gates in the order reset, update, candidate. */
 export class GRUCell extends HiddenStateCell {
-  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+  constructor(
+    inputSize: number,
+    hiddenSize: number,
+    options: CellOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('GRUCell', options, cellKinds);
-    super(inputSize, hiddenSize, 3, options);
+    super(inputSize, hiddenSize, 3, options, hiddenSize, ...surplus);
   }
 
   override step(projected: Tensor, [hidden]: CellState): CellState {

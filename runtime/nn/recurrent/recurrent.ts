@@ -1,17 +1,8 @@
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { cat, stack } from '../../ops/movement/joining.ts';
-import {
-  narrow,
-  reshape,
-  select,
-  squeeze,
-  transpose,
-  unsqueeze,
-} from '../../ops/movement/movement.ts';
-import { zerosLike } from '../../ops/movement/ranges.ts';
+import { reshape, select, squeeze, transpose, unsqueeze } from '../../ops/movement/movement.ts';
 import { where } from '../../ops/pointwise/pointwise.ts';
-import { linear } from '../../ops/products/matmul.ts';
 import { dropout } from '../../ops/random/dropout.ts';
 import { noTensor } from '../../ops/record/expect-tensors.ts';
 import { expectSizes } from '../../options/expect-arguments.ts';
@@ -23,7 +14,6 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { computeWeights } from '../module/computed-weights.ts';
 import { Module } from '../module/module.ts';
 import { throughHooks } from '../module/module-hooks.ts';
-import { kaimingUniform, type Parameter } from '../module/parameter.ts';
 import {
   expectPacked,
   isPacked,
@@ -37,7 +27,8 @@ import {
   expectState,
   GRUCell,
   LSTMCell,
-  MemoryCell,
+  type MemoryCell,
+  ProjectedLSTMCell,
   type RecurrentCell,
   RNNCell,
   type RNNCellOptions,
@@ -88,9 +79,10 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     inputSize: number,
     hiddenSize: number,
     options: RecurrentOptions,
-    outputSize = hiddenSize,
+    outputSize: number,
+    ...surplus: never[]
   ) {
-    super();
+    super(...surplus);
     expectSizes(`nn.${new.target.name}`, { inputSize, hiddenSize });
     this.numLayers = options.numLayers ?? 1;
     this.bidirectional = options.bidirectional ?? false;
@@ -296,9 +288,14 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
 
 /** Elman's network: [steps, batch, in] → outputs of all steps and the last hidden state. */
 export class RNN extends WithHiddenState<RNNCell> {
-  constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
+  constructor(
+    inputSize: number,
+    hiddenSize: number,
+    options: RNNOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('RNN', options, rnnKinds);
-    super(inputSize, hiddenSize, options);
+    super(inputSize, hiddenSize, options, hiddenSize, ...surplus);
   }
 
   protected override newCell(input: number, hidden: number, options: RNNOptions): RNNCell {
@@ -309,9 +306,14 @@ export class RNN extends WithHiddenState<RNNCell> {
 
 /** Gated recurrent units: [steps, batch, in] → outputs of all steps and the last hidden state. */
 export class GRU extends WithHiddenState<GRUCell> {
-  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
+  constructor(
+    inputSize: number,
+    hiddenSize: number,
+    options: RecurrentOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('GRU', options, recurrentKinds);
-    super(inputSize, hiddenSize, options);
+    super(inputSize, hiddenSize, options, hiddenSize, ...surplus);
   }
 
   protected override newCell(input: number, hidden: number, options: RecurrentOptions): GRUCell {
@@ -326,29 +328,14 @@ export interface LSTMOptions extends RecurrentOptions {
 
 const lstmKinds: OptionKinds<LSTMOptions> = { ...recurrentKinds, projSize: count(0) };
 
-/** A cell whose output is projected to a smaller size. */
-class ProjectedLSTMCell extends MemoryCell {
-  weightHr: Parameter;
-
-  constructor(inputSize: number, hiddenSize: number, options: CellOptions, projSize: number) {
-    super(inputSize, hiddenSize, 4, options, projSize);
-    this.weightHr = kaimingUniform([projSize, hiddenSize], hiddenSize);
-  }
-
-  override zeroState(projected: Tensor): CellState {
-    const like = (size: number) => zerosLike(narrow(projected, -1, 0, size));
-    return [like(this.weightHr.shape[0]!), like(this.hiddenSize)];
-  }
-
-  override step(projected: Tensor, state: CellState): CellState {
-    const [hidden, cell] = super.step(projected, state);
-    return [linear(hidden, this.weightHr), cell!];
-  }
-}
-
 /** Long short-term memory: [steps, batch, in] → outputs of all steps and the last [hidden, cell]. */
 export class LSTM extends Recurrent<MemoryCell> {
-  constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) {
+  constructor(
+    inputSize: number,
+    hiddenSize: number,
+    options: LSTMOptions = {},
+    ...surplus: never[]
+  ) {
     expectOptions('LSTM', options, lstmKinds);
     const { projSize = 0 } = options;
     if (projSize > 0 && projSize >= hiddenSize) {
@@ -359,7 +346,7 @@ export class LSTM extends Recurrent<MemoryCell> {
         remedy: 'leave projSize out for outputs of hiddenSize',
       });
     }
-    super(inputSize, hiddenSize, options, projSize || hiddenSize);
+    super(inputSize, hiddenSize, options, projSize || hiddenSize, ...surplus);
   }
 
   protected override newCell(input: number, hidden: number, options: LSTMOptions): MemoryCell {

@@ -65,8 +65,8 @@ class Orthogonal extends Module {
   readonly orthogonalMap: (typeof maps)[number];
   base: Tensor | null = null;
 
-  constructor(orthogonalMap: (typeof maps)[number]) {
-    super();
+  constructor(orthogonalMap: (typeof maps)[number], ...surplus: never[]) {
+    super(...surplus);
     this.orthogonalMap = orthogonalMap;
   }
 

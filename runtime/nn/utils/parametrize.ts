@@ -31,8 +31,8 @@ class ParametrizationList extends Module {
   original: Parameter;
   readonly items: Parametrization[] = [];
 
-  constructor(original: Parameter) {
-    super();
+  constructor(original: Parameter, ...surplus: never[]) {
+    super(...surplus);
     this.original = original;
   }
 

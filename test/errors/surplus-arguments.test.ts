@@ -1,0 +1,66 @@
+/** JavaScript ignores arguments behind the last parameter; the library's constructors reject them. */
+
+import { describe, expect, it } from 'vitest';
+import * as distributions from '../../runtime/distributions/index.ts';
+import { ArgumentError, data, nn, optim, tidy } from '../../src/index.ts';
+import { modules, others } from './calls/modules.ts';
+import { argumentsOf } from './calls/world.ts';
+
+type AnyClass = new (...args: readonly unknown[]) => object;
+
+/** Valid arguments by the name of the class, with its name space. */
+const constructors: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(modules).map(([name, [made]]) => [`nn.${name}`, made])),
+  ...others,
+};
+
+/** Each takes any number of layers or tensors. */
+const variadic = new Set(['nn.Sequential', 'data.TensorDataset']);
+
+const classes = Object.entries({ nn, optim, data, distributions }).flatMap(([space, exported]) =>
+  Object.entries(exported).flatMap(([name, value]): [name: string, type: AnyClass][] => {
+    const isClass = typeof value === 'function' && /^[A-Z]/.test(name);
+    const listed = `${space}.${name}` in constructors && !variadic.has(`${space}.${name}`);
+    return isClass && listed ? [[`${space}.${name}`, value as unknown as AnyClass]] : [];
+  }),
+);
+
+describe('an argument behind the last one is an error', () => {
+  it.each(classes)('new %s', (name, Class) => {
+    const text = constructors[name]!;
+    const surplus = [...Array(12).fill(undefined), true];
+    const create = (behind: readonly unknown[]) => () =>
+      tidy(() => void new Class(...argumentsOf(text), ...behind));
+    expect(create(surplus)).toThrow(ArgumentError);
+    expect(create(surplus)).toThrow(`${Class.name}: `);
+    const [last] = tidy(() => argumentsOf(text)).slice(-1);
+    const hasOptions = last instanceof Object && last.constructor === Object;
+    if (hasOptions) expect(create([0.5])).toThrow('0.5');
+  });
+
+  it('all classes were tried', () => expect(classes.length).toBeGreaterThan(210));
+});
+
+it('an argument behind the options is an error that shows it', () => {
+  const after: readonly (() => unknown)[] = [
+    () => new nn.BatchNorm1d(3, { eps: 1 }, ...([0.5] as never[])),
+    () => new nn.Linear(3, 4, { bias: false }, ...([0.5] as never[])),
+    () => new nn.ReLU(...([0.5] as never[])),
+    () => new optim.Adam([], { lr: 1 }, ...([0.5] as never[])),
+  ];
+  for (const create of after) expect(create).toThrow('0.5 behind the last one');
+});
+
+it('a subclass passes its own arguments to the base class only if it has no constructor', () => {
+  class Scaled extends nn.Module {
+    readonly factor: number;
+
+    constructor(factor: number) {
+      super();
+      this.factor = factor;
+    }
+  }
+  class Plain extends nn.Module {}
+  expect(new Scaled(2).factor).toBe(2);
+  expect(() => new Plain(...([2] as never[]))).toThrow('Plain: more arguments than it takes');
+});
