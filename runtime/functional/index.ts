@@ -17,6 +17,7 @@ export { type MaxUnpoolOptions, maxUnpool1d, maxUnpool2d, maxUnpool3d } from './
 export { multilabelMarginLoss } from './multilabel-margin.ts';
 export { adaptiveMaxPool3d, type MaxPool3dOptions, maxPool3d } from './pooling-3d.ts';
 export { blockDiag, cartesianProd, combinations, diagflat, logspace, pdist } from './tensors.ts';
+export { type TripletDistanceOptions, tripletMarginWithDistanceLoss } from './triplet-distance.ts';
 export { type VmapOptions, vmap } from './vmap.ts';
 export {
   bartlettWindow,

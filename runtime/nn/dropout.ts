@@ -1,6 +1,11 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { argumentsOf } from '../functional/arguments-of.ts';
-import { alphaDropout, dropout, featureDropout } from '../ops/random/dropout.ts';
+import {
+  alphaDropout,
+  dropout,
+  featureAlphaDropout,
+  featureDropout,
+} from '../ops/random/dropout.ts';
 import { shown } from '../options/expect-options.ts';
 import { anyNumber, probability } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -57,5 +62,12 @@ export class Dropout3d extends Dropout1d {}
 export class AlphaDropout extends Dropout {
   override forward(input: Tensor): Tensor {
     return this.active ? alphaDropout(input, this.p) : input;
+  }
+}
+
+/** `AlphaDropout` of entire channels of [n, c, …]. */
+export class FeatureAlphaDropout extends Dropout {
+  override forward(input: Tensor): Tensor {
+    return this.active ? featureAlphaDropout(input, this.p) : input;
   }
 }

@@ -59,7 +59,14 @@ export {
 } from './conv.ts';
 export { CTCLoss } from './ctc-loss.ts';
 export { CosineSimilarity, PairwiseDistance } from './distances.ts';
-export { AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d } from './dropout.ts';
+export {
+  AlphaDropout,
+  Dropout,
+  Dropout1d,
+  Dropout2d,
+  Dropout3d,
+  FeatureAlphaDropout,
+} from './dropout.ts';
 export { Embedding, type EmbeddingLayerOptions } from './embedding.ts';
 export type { BagCall } from './embedding-bag.ts';
 export { EmbeddingBag, type EmbeddingBagLayerOptions } from './embedding-bag.ts';
@@ -85,6 +92,7 @@ export {
   SmoothL1Loss,
   SoftMarginLoss,
   TripletMarginLoss,
+  TripletMarginWithDistanceLoss,
 } from './losses.ts';
 export { functionalCall } from './module/functional-call.ts';
 export { Module } from './module/module.ts';

@@ -2,6 +2,10 @@
 
 import { multilabelMarginLoss } from '../functional/multilabel-margin.ts';
 import {
+  type TripletDistanceOptions,
+  tripletMarginWithDistanceLoss,
+} from '../functional/triplet-distance.ts';
+import {
   type CrossEntropyOptions,
   crossEntropy,
   mseLoss,
@@ -188,6 +192,13 @@ export class MarginRankingLoss extends Loss<MarginOptions> {
 export class TripletMarginLoss extends Loss<TripletOptions> {
   override forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
     return tripletMarginLoss(anchor, positive, negative, this.options);
+  }
+}
+
+/** `TripletMarginLoss` with any distance, which may be a module's `forward`. */
+export class TripletMarginWithDistanceLoss extends Loss<TripletDistanceOptions> {
+  override forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
+    return tripletMarginWithDistanceLoss(anchor, positive, negative, this.options);
   }
 }
 

@@ -326,7 +326,7 @@ export {
   vdot,
 } from './products/products.ts';
 export { rand, randn } from './random/drawn.ts';
-export { alphaDropout, dropout, featureDropout } from './random/dropout.ts';
+export { alphaDropout, dropout, featureAlphaDropout, featureDropout } from './random/dropout.ts';
 export {
   bernoulli,
   multinomial,

@@ -146,7 +146,7 @@ const takesAnything = new Set([
   ...['nn.Identity.forward 0', 'slice 0', 'slice 1', 'slice 2', 'tensorSpec 0', 'tensorSpec 1'],
   ...['tensorSpec 2', 'ignoreModule 0', 'Transform.logAbsDetJacobian 2'],
   // Without training they return what they get.
-  ...['Dropout', 'Dropout1d', 'Dropout2d', 'Dropout3d', 'AlphaDropout'].map(
+  ...['Dropout', 'Dropout1d', 'Dropout2d', 'Dropout3d', 'AlphaDropout', 'FeatureAlphaDropout'].map(
     (name) => `nn.${name}.forward 0`,
   ),
 ]);

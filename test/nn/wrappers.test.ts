@@ -184,6 +184,11 @@ const cases: Readonly<Record<string, Case>> = {
     () => [scores(), scores(), scores()],
     (a, p, n) => runtime.tripletMarginLoss(a!, p!, n!, { swap: true }),
   ),
+  TripletMarginWithDistanceLoss: two(
+    new nn.TripletMarginWithDistanceLoss({ swap: true }),
+    () => [scores(), scores(), scores()],
+    (a, p, n) => runtime.tripletMarginWithDistanceLoss(a!, p!, n!, { swap: true }),
+  ),
   MultiMarginLoss: two(
     new nn.MultiMarginLoss({ p: 2 }),
     () => [scores(), label()],

@@ -37,5 +37,7 @@ export const composed: Readonly<Record<string, string>> = {
   'nn.functional.max_unpool3d': 'maxUnpool3d(x, indices, kernel, { stride, padding, outputSize })',
   'nn.functional.multilabel_margin_loss': 'multilabelMarginLoss(x, target, { reduction })',
   'nn.functional.pdist': 'pdist(x, p)',
+  'nn.functional.triplet_margin_with_distance_loss':
+    'tripletMarginWithDistanceLoss(anchor, positive, negative, { distanceFunction, margin, swap, reduction })',
   set_grad_enabled: 'setGradEnabled(enabled, body)',
 };

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ones, zeros } from '../../runtime/ops/movement/create.ts';
-import { alphaDropout, dropout, featureDropout } from '../../runtime/ops/random/dropout.ts';
+import {
+  alphaDropout,
+  dropout,
+  featureAlphaDropout,
+  featureDropout,
+} from '../../runtime/ops/random/dropout.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated } from './eager.ts';
@@ -63,6 +68,25 @@ describe('dropout', () => {
       expect(Math.abs(noisy.mean().itemSync())).toBeLessThan(0.02);
       const kept = values(alphaDropout(zeros([1000]), 0.3));
       expect(new Set(kept).size).toBe(2);
+    });
+  });
+
+  it('featureAlphaDropout sets whole channels to the values of alphaDropout', () => {
+    tidy(() => {
+      seed(1);
+      const planes = values(featureAlphaDropout(zeros([8, 8, 3, 3]), 0.5).reshape([64, 9]));
+      const [low, high] = [...new Set(planes)].sort((a, b) => a - b);
+      // What PyTorch computes of zeros.
+      expect(low).toBeCloseTo(-0.7792, 4);
+      expect(high).toBeCloseTo(0.7792, 4);
+      for (let at = 0; at < planes.length; at++) {
+        expect(planes[at]).toBe(planes[at - (at % 9)]);
+      }
+      const x = ones([2, 2]);
+      expect(featureAlphaDropout(x, 0.5, false)).toBe(x);
+      expect(featureAlphaDropout(x, 0)).toBe(x);
+      expect(values(featureAlphaDropout(x, 1))).toEqual([0, 0, 0, 0]);
+      expect(() => featureAlphaDropout(ones([3]))).toThrow('featureAlphaDropout: no channels');
     });
   });
 });

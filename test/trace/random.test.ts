@@ -95,6 +95,7 @@ describe('trace/random', () => {
     ['Dropout', () => new nn.Dropout(0.5)],
     ['Dropout2d', () => new nn.Dropout2d(0.5)],
     ['AlphaDropout', () => new nn.AlphaDropout(0.5)],
+    ['FeatureAlphaDropout', () => new nn.FeatureAlphaDropout(0.5)],
   ] as const)('the probability of %s may be changed between calls', (_, make) => {
     const [eager, module] = [make(), make()];
     const graph = toStatic((x: Tensor) => module.forward(x), { fullGraph: true });

@@ -163,6 +163,10 @@ const losses: Make = (choices) => {
   const cosine = new nn.CosineEmbeddingLoss(options);
   const ranking = new nn.MarginRankingLoss(options);
   const triplet = new nn.TripletMarginLoss(options);
+  const byDistance = new nn.TripletMarginWithDistanceLoss({
+    ...options,
+    distanceFunction: (x, y) => x.sub(y).abs().sum(1),
+  });
   const [similarity, distance] = [new nn.CosineSimilarity(1), new nn.PairwiseDistance()];
   const forward = (x: Tensor, other: Tensor, labels: Tensor, several: Tensor): Tensor => {
     const y = first.forward(x);
@@ -180,6 +184,7 @@ const losses: Make = (choices) => {
       cosine.forward(y, other, signs.select(1, 0)),
       ranking.forward(y.select(1, 0), y.select(1, 1), signs.select(1, 0)),
       triplet.forward(y, other, share),
+      byDistance.forward(y, other, share),
       similarity.forward(y, other).sum(),
       distance.forward(y, other).sum(),
     ];
@@ -187,7 +192,17 @@ const losses: Make = (choices) => {
   };
   const modules = [first, ...ofNumbers, ...ofSigns, ...ofShares, ...ofLabels, ofSeveral, nll];
   return {
-    modules: [...modules, adaptive, gaussian, cosine, ranking, triplet, similarity, distance],
+    modules: [
+      ...modules,
+      adaptive,
+      gaussian,
+      cosine,
+      ranking,
+      triplet,
+      byDistance,
+      similarity,
+      distance,
+    ],
     input: () => [
       ...[randn([rows, 12]), randn([rows, width]), labelsOf(rows, width)],
       twoLabelsOf(rows, width),

@@ -331,6 +331,7 @@ export const subjects: Readonly<Record<string, Make>> = {
   Dropout: (c) => between(c, width(c), new nn.Dropout(0.3)),
   Dropout2d: (c) => onImages(c, 8, () => new nn.Dropout2d(0.3)),
   AlphaDropout: (c) => between(c, width(c), new nn.AlphaDropout(0.3)),
+  FeatureAlphaDropout: (c) => onImages(c, 8, () => new nn.FeatureAlphaDropout(0.3)),
   MaxPool2d: (c) => onImages(c, 8, () => new nn.MaxPool2d(2, { stride: c.of([1, 2]) })),
   AvgPool2d: (c) => onImages(c, 8, () => new nn.AvgPool2d(2)),
   AdaptiveAvgPool2d: (c) => onImages(c, 8, () => new nn.AdaptiveAvgPool2d(3)),

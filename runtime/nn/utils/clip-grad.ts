@@ -2,6 +2,7 @@ import { noGrad } from '../../autograd/grad-mode.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { mul_ } from '../../ops/in-place/in-place.ts';
 import { clamp_ } from '../../ops/in-place/pointwise-in-place.ts';
+import { zeros } from '../../ops/movement/create.ts';
 import {
   abs,
   add,
@@ -12,6 +13,7 @@ import {
   reciprocal,
   sqrt,
 } from '../../ops/pointwise/pointwise.ts';
+import { expectTensors } from '../../ops/record/expect-tensors.ts';
 import { expectNumber } from '../../ops/record/positional.ts';
 import { max } from '../../ops/reduce/extremes.ts';
 import { sum } from '../../ops/reduce/reduce.ts';
@@ -29,27 +31,36 @@ export function clipGradNorm_(
   normType = 2,
 ): Tensor {
   expectNumber('clipGradNorm_', 'maxNorm', maxNorm);
-  expectNumber('clipGradNorm_', 'normType', normType);
-  if (!(normType > 0)) {
-    throw new ArgumentError({
-      what: 'clipGradNorm_: no such norm',
-      given: `normType = ${normType}`,
-      expected: 'a number above 0, or Infinity',
-      remedy: 'pass 2 for the Euclidean norm',
-    });
-  }
+  expectNorm('clipGradNorm_', normType);
   const list = parametersIn('clipGradNorm_', parameters);
   return noGrad(() =>
     tidy(() => {
-      const total = commonNorm(list, normType);
+      const total = commonNorm(list, gradientOf, normType);
       if (!total) throw noGradient('clipGradNorm_', list);
-      const factor = mul(reciprocal(add(total, 1e-6)), maxNorm);
-      // As in PyTorch, the factor of a NaN norm is NaN.
-      const atMostOne = clampMax(factor, 1);
-      for (const { grad } of list) if (grad) mul_(grad, atMostOne);
+      scaleDown(list, maxNorm, total);
       return total;
     }),
   );
+}
+
+/** Returns the norm of tensors, usually gradients, as one vector; 0 without tensors. No gradient passes. */
+export function getTotalNorm(tensors: Tensor | Iterable<Tensor>, normType = 2): Tensor {
+  expectNorm('getTotalNorm', normType);
+  const list = parametersIn('getTotalNorm', tensors);
+  return noGrad(() => tidy(() => commonNorm(list, (tensor) => tensor, normType) ?? zeros([])));
+}
+
+/** `clipGradNorm_` with a norm that is known, such as one of several models together: `getTotalNorm(gradients)`. */
+export function clipGradsWithNorm_(
+  parameters: Tensor | Iterable<Tensor>,
+  maxNorm: number,
+  totalNorm: Tensor,
+): void {
+  expectNumber('clipGradsWithNorm_', 'maxNorm', maxNorm);
+  expectTensors('clipGradsWithNorm_', totalNorm);
+  const list = parametersIn('clipGradsWithNorm_', parameters);
+  const isAny = noGrad(() => tidy(() => scaleDown(list, maxNorm, totalNorm)));
+  if (!isAny) throw noGradient('clipGradsWithNorm_', list);
 }
 
 /** Clamps every element of the gradients to [−limit, limit], in place. */
@@ -75,6 +86,33 @@ export function clipGradValue_(parameters: Tensor | Iterable<Tensor>, limit: num
   if (!isAny) throw noGradient('clipGradValue_', list);
 }
 
+function expectNorm(use: string, normType: number): void {
+  expectNumber(use, 'normType', normType);
+  if (normType > 0) return;
+  throw new ArgumentError({
+    what: `${use}: no such norm`,
+    given: `normType = ${normType}`,
+    expected: 'a number above 0, or Infinity',
+    remedy: 'pass 2 for the Euclidean norm',
+  });
+}
+
+const gradientOf = ({ grad }: Tensor): Tensor | null => grad;
+
+/** Returns whether there is a gradient. */
+function scaleDown(list: readonly Tensor[], maxNorm: number, total: Tensor): boolean {
+  const factor = mul(reciprocal(add(total, 1e-6)), maxNorm);
+  // As in PyTorch, the factor of a NaN norm is NaN.
+  const atMostOne = clampMax(factor, 1);
+  let isAny = false;
+  for (const { grad } of list) {
+    if (!grad) continue;
+    mul_(grad, atMostOne);
+    isAny = true;
+  }
+  return isAny;
+}
+
 const noGradient = (use: string, list: readonly Tensor[]): ArgumentError =>
   new ArgumentError({
     what: `${use}: no parameter has a gradient`,
@@ -84,16 +122,21 @@ const noGradient = (use: string, list: readonly Tensor[]): ArgumentError =>
   });
 
 /**
- * Returns null if there is no gradient. The gradients are not collected in an array: in a program, where some may exist
- * on some paths only, it would have many lengths.
+ * Returns the norm of what `of` returns for each tensor, null if there is nothing. Gradients are not collected in an
+ * array: in a program, where some may exist on some paths only, it would have many lengths.
  */
-function commonNorm(list: readonly Tensor[], normType: number): Tensor | null {
+function commonNorm(
+  list: readonly Tensor[],
+  of: (tensor: Tensor) => Tensor | null,
+  normType: number,
+): Tensor | null {
   const join = normType === Number.POSITIVE_INFINITY ? maximum : add;
   let joined: Tensor | null = null;
-  for (const { grad } of list) {
-    if (!grad) continue;
-    const own = part(grad, normType);
-    joined = joined ? join(joined, own) : own;
+  for (const tensor of list) {
+    const found = of(tensor);
+    if (!found) continue;
+    const next = part(found, normType);
+    joined = joined ? join(joined, next) : next;
   }
   if (!joined || normType === Number.POSITIVE_INFINITY || normType === 1) return joined;
   return normType === 2 ? sqrt(joined) : pow(joined, 1 / normType);

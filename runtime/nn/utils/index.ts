@@ -1,6 +1,6 @@
 /** `nn.utils`: helpers for training loops. */
 
-export { clipGradNorm_, clipGradValue_ } from './clip-grad.ts';
+export { clipGradNorm_, clipGradsWithNorm_, clipGradValue_, getTotalNorm } from './clip-grad.ts';
 export {
   removeWeightNorm,
   type SpectralNormOptions,

@@ -56,35 +56,49 @@ export function dropout(x: Tensor, p = 0.5, training = true): Tensor {
   return training && isBelow(0, p) ? zeroed(x, x.shape, p) : x;
 }
 
+/** Returns the shape of one decision per channel of [n, c, …]. */
+function channelsOf(name: string, x: Tensor): Shape {
+  if (x.rank >= 2) return x.shape.map((size, dim) => (dim < 2 ? size : 1));
+  throw new ShapeError({
+    what: `${name}: no channels`,
+    given: formatSpec(x),
+    expected: '[n, c, …]',
+    remedy: 'use dropout for vectors, or add the dimension of the batch: x.unsqueeze(0)',
+  });
+}
+
 /** Zeroes entire channels of [n, c, …]. */
 export function featureDropout(x: Tensor, p = 0.5, training = true): Tensor {
   expectPart('featureDropout', x, p, training);
-  if (x.rank < 2) {
-    throw new ShapeError({
-      what: 'featureDropout: no channels',
-      given: formatSpec(x),
-      expected: '[n, c, …]',
-      remedy: 'use dropout for vectors, or add the dimension of the batch: x.unsqueeze(0)',
-    });
-  }
-  const channels = x.shape.map((size, dim) => (dim < 2 ? size : 1));
+  const channels = channelsOf('featureDropout', x);
   return training && isBelow(0, p) ? zeroed(x, channels, p) : x;
 }
 
 /** −scale · alpha of SELU: the limit of its negative side. */
 const lowest = -1.7580993408473766;
 
-/** Dropout for SELU (Klambauer et al.): sets elements to SELU's lower limit, preserving mean and variance. */
-export function alphaDropout(x: Tensor, p = 0.5, training = true): Tensor {
-  expectPart('alphaDropout', x, p, training);
-  if (!training || equals(p, 0)) return x;
+/** Sets elements to SELU's lower limit, then scales and shifts all of them. */
+function lowered(x: Tensor, shape: Shape, p: number): Tensor {
   if (equals(p, 1)) return mul(x, 0);
   const spread = product(minus(1, p), plus(1, product(product(p, lowest), lowest)));
   const scale = quotient(1, root(spread));
   return tidy(() =>
     add(
-      mul(maskedFill(x, chosen(x, x.shape, p), lowest), scale),
+      mul(maskedFill(x, chosen(x, shape, p), lowest), scale),
       product(product(negated(scale), p), lowest),
     ),
   );
+}
+
+/** Dropout for SELU (Klambauer et al.): sets elements to SELU's lower limit, preserving mean and variance. */
+export function alphaDropout(x: Tensor, p = 0.5, training = true): Tensor {
+  expectPart('alphaDropout', x, p, training);
+  return training && isBelow(0, p) ? lowered(x, x.shape, p) : x;
+}
+
+/** `alphaDropout` of entire channels of [n, c, …]. */
+export function featureAlphaDropout(x: Tensor, p = 0.5, training = true): Tensor {
+  expectPart('featureAlphaDropout', x, p, training);
+  const channels = channelsOf('featureAlphaDropout', x);
+  return training && isBelow(0, p) ? lowered(x, channels, p) : x;
 }

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import {
   dropout,
+  featureAlphaDropout,
   featureDropout,
   ones,
   quantile,
@@ -16,6 +17,7 @@ type Call = (x: Tensor, k: number) => unknown;
 const calls: Readonly<Record<string, readonly [Call, wrong: number, usual: number[]]>> = {
   dropout: [(x, k) => dropout(x, k), 1.5, [0.1, 0.2, 0.3]],
   'dropout of a computed number': [(x, k) => dropout(x, k * 2), 1.25, [0.1, 0.2, 0.3]],
+  featureAlphaDropout: [(x, k) => featureAlphaDropout(x, k), -0.5, [0.1, 0.2, 0.3]],
   featureDropout: [(x, k) => featureDropout(x, k), -0.5, [0.1, 0.2, 0.3]],
   quantile: [(x, k) => quantile(x, k), 1.5, [0.1, 0.2, 0.3]],
   topk: [(x, k) => topk(x, k)[0], 9, [1, 2, 3]],
