@@ -8,6 +8,7 @@ import { type HostTypeName, hostType, readDate } from './host-types.ts';
 import { lookupGetter } from './inherited-property.ts';
 import { hasBareTensors, listLayout } from './list-layout.ts';
 import { isProxy } from './plain.ts';
+import { isTypedArray } from './types/typed-array-types.ts';
 
 const names = (object: object): string => JSON.stringify(Object.getOwnPropertyNames(object));
 
@@ -50,6 +51,7 @@ const queries = {
   names,
   attributes,
   isView: (object: object): boolean => ArrayBuffer.isView(object),
+  isTypedArray: (object: object): boolean => isTypedArray(object),
   tensors: listLayout,
   bareTensors: hasBareTensors,
   /** The element of an array at the distance `key` from its end, which is 1 for the last one. */

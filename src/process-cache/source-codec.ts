@@ -91,7 +91,15 @@ const free: Codec<Omit<Source & { readonly kind: 'free' }, 'kind'>> = {
 
 const index = integer(1e6);
 const queries = {
-  ...{ isFrozen: 0, isSealed: 0, isExtensible: 0, names: 0, attributes: 0, isView: 0 },
+  ...{
+    isFrozen: 0,
+    isSealed: 0,
+    isExtensible: 0,
+    names: 0,
+    attributes: 0,
+    isView: 0,
+    isTypedArray: 0,
+  },
   ...{
     tensors: 0,
     bareTensors: 0,

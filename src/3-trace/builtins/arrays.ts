@@ -22,6 +22,7 @@ import {
 import { expand, iteratorOver } from '../values/iterators.ts';
 import { growableElement } from '../values/lists.ts';
 import { isOfArrayClass, makesArrays } from '../values/makes-arrays.ts';
+import { guardTypedArray } from '../values/outer-typed-arrays.ts';
 import { readProperty, readSymbol } from '../values/properties.ts';
 import { isPristine } from '../values/protocols.ts';
 import {
@@ -177,8 +178,9 @@ export function iterated(what: IteratorVariable['what']): Builtin {
     const array = asArray(t, receiver);
     if (array) return iteratorOver(t, array, what);
     if (receiver.kind === 'newTypedArray') return iteratorOver(t, receiver, what);
-    const isOuter = receiver.kind === 'object' && isSmallArray(receiver.value);
-    return isOuter ? iteratorOver(t, receiver, what) : undefined;
+    if (receiver.kind !== 'object' || !isSmallArray(receiver.value)) return undefined;
+    guardTypedArray(t, receiver);
+    return iteratorOver(t, receiver, what);
   };
 }
 

@@ -11,7 +11,7 @@ import { needsElements } from '../control-flow/lists/list-elements.ts';
 import { isBetterAsList, sortArguments } from '../control-flow/sort-order.ts';
 import { asCollection, asPlainCollection } from '../heap/collections.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf, isUndefined } from '../state/value-guards.ts';
+import { constantOf, guardIdentity, isUndefined } from '../state/value-guards.ts';
 import { arrayLength, asArray, isArray } from '../values/arrays.ts';
 import { isArrayClass, isOfArrayClass, makesArrays } from '../values/makes-arrays.ts';
 import { isCloneable } from '../values/objects/is-cloneable.ts';
@@ -115,6 +115,14 @@ function named(host: object, bodies: object, fits: Equivalent['fits']): readonly
   });
 }
 
+/** `toString` calls the object's own `join` if it has one. */
+function joinsNatively(t: Tracer, receiver: Variable): boolean {
+  const method = specialized(readProperty(t, receiver, 'join'));
+  if (method.kind !== 'function' || !joining.has(method.value)) return false;
+  guardIdentity(t, method);
+  return true;
+}
+
 const { map, filter, flatMap, toSorted, from, ...readingArrays } = arrays;
 const { join, localeText, slice, indexOf, lastIndexOf, includes, at } = arrayLikes;
 
@@ -127,7 +135,8 @@ const rows: readonly Row[] = [
   [
     Array.prototype.toString,
     join,
-    (t, receiver, args) => onArrayLike(t, receiver, args) && isPristine(t, 'joined'),
+    (t, receiver, args) =>
+      onArrayLike(t, receiver, args) && joinsNatively(t, receiver) && isPristine(t, 'joined'),
   ],
   [
     Array.prototype.slice,
@@ -213,6 +222,11 @@ const newerRows: readonly Row[] = [
 ];
 
 const typedBase: { readonly prototype: object } = Object.getPrototypeOf(Int32Array);
+
+const joining: ReadonlySet<unknown> = new Set([
+  Array.prototype.join,
+  Reflect.get(typedBase.prototype, 'join'),
+]);
 
 const onTypedArray: Equivalent['fits'] = (_t, receiver, [callback]) =>
   isCallable(callback) &&

@@ -4,6 +4,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { isHiddenOfError } from '../state/exceptions.ts';
 import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { guardKind } from '../state/value-guards.ts';
 import { kindName } from '../variables/kind-names.ts';
 import { isPrivateKey } from '../variables/private-elements.ts';
 import { present } from '../variables/unions.ts';
@@ -132,6 +133,8 @@ export function setPrototype(t: Tracer, object: NewObjectVariable, prototype: Va
     if (at === object) throw new GraphBreak('throw', 'a cycle of prototypes');
     at = at.kind === 'newObject' ? prototypeOf(at) : null;
   }
+  // Nothing else guards that it is no primitive, which can't be a prototype.
+  if (isKnown) guardKind(t, prototype);
   const traits = changeTraits(t, object);
   t.journal.set(traits, 'prototype', isKnown ? prototype : null);
 }

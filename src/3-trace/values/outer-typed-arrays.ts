@@ -13,7 +13,7 @@ import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
 import { binary } from '../../vm/bytecode/operators.ts';
 import { scalarBinary, scalarCall } from '../control-flow/numbers/scalars.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf } from '../state/value-guards.ts';
+import { constantOf, sourceOf } from '../state/value-guards.ts';
 import { kindName } from '../variables/kind-names.ts';
 import { specialized } from '../variables/unions.ts';
 import {
@@ -34,6 +34,13 @@ export function isOuterTypedArray(variable: ObjectVariable | FunctionVariable): 
   const type = (Object.getPrototypeOf(value) as object).constructor;
   const { buffer } = value as ArrayBufferView;
   return typedArrayTypes.has(type) && Object.getPrototypeOf(buffer) === ArrayBuffer.prototype;
+}
+
+/** Guards that a value is a typed array, of any type. */
+export function guardTypedArray(t: Tracer, variable: Variable): void {
+  const base = sourceOf(variable);
+  if (!base) return;
+  constantOf(t, t.read({ kind: 'query', base, query: 'isTypedArray', key: undefined }, true));
 }
 
 /** Must be called for every read of an element: another array that shares the memory may have been written. */

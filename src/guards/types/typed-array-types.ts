@@ -1,4 +1,4 @@
-/** The built-in typed arrays of numbers. */
+/** The built-in typed arrays. */
 
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 
@@ -8,6 +8,7 @@ export interface TypedArrayConstructor {
   of(...items: number[]): TypedArray;
 }
 
+/** Those of numbers. */
 export const typedArrayTypes: ReadonlySet<unknown> = new Set<unknown>([
   Float32Array,
   Float64Array,
@@ -19,3 +20,13 @@ export const typedArrayTypes: ReadonlySet<unknown> = new Set<unknown>([
   Uint16Array,
   Uint32Array,
 ]);
+
+/** The prototype that all types of typed arrays share. */
+export const typedArrayPrototype = Object.getPrototypeOf(Int8Array.prototype) as object;
+
+const readTag = Object.getOwnPropertyDescriptor(typedArrayPrototype, Symbol.toStringTag)!
+  .get as () => string | undefined;
+
+/** Returns whether methods of typed arrays accept the value, whatever its prototype is. */
+export const isTypedArray = (value: unknown): boolean =>
+  Reflect.apply(readTag, value, []) !== undefined;

@@ -94,9 +94,10 @@ export function reduce(this: unknown[], callback: Reducer, ...start: unknown[]):
   let i = 0;
   let result = start[0];
   if (start.length === 0) {
-    const isEmpty = length === 0;
+    // An array-like may have no length.
+    const isEmpty = !(length > 0);
     while (isEmpty || !(i in this)) {
-      if (++i >= length) throw new TypeError('Reduce of empty array with no initial value');
+      if (!(++i < length)) throw new TypeError('Reduce of empty array with no initial value');
     }
     result = this[i++];
   }
@@ -108,8 +109,8 @@ export function reduceRight(this: unknown[], callback: Reducer, ...start: unknow
   let i = this.length - 1;
   let result = start[0];
   if (start.length === 0) {
-    while (i < 0 || !(i in this)) {
-      if (--i < 0) throw new TypeError('Reduce of empty array with no initial value');
+    while (!(i >= 0 && i in this)) {
+      if (!(--i >= 0)) throw new TypeError('Reduce of empty array with no initial value');
     }
     result = this[i--];
   }

@@ -67,8 +67,8 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
     return invoke(t, inside, { ...call, receiver: undefinedVariable, args: [], guard });
   }
   const receiver = specialized(call.receiver);
-  expectReceiver(callee.value, receiver);
   try {
+    expectReceiver(t, callee.value, receiver);
     const result = callKnown(t, callee, { ...call, receiver });
     if (result) return result;
     const indirect = indirectCall(t, callee, call);

@@ -3,7 +3,7 @@ import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { constantOf, isNullish } from '../../state/value-guards.ts';
+import { constantOf, guardKind, isNullish } from '../../state/value-guards.ts';
 import { kindName } from '../../variables/kind-names.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, prototypeOf, type Variable } from '../../variables/variable.ts';
@@ -48,6 +48,8 @@ export function prototypeVariable(t: Tracer, given: Variable): Variable {
     case 'object':
     case 'function': {
       if (isProxy(value.value)) break;
+      // The result isn't guarded until it is used, and null has no prototype.
+      guardKind(t, value);
       const base = value.source ?? heldFunction(value);
       const above: unknown = Object.getPrototypeOf(value.value);
       return t.read({ kind: 'prototypeOf', base }, above);
