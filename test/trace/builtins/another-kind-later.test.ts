@@ -66,3 +66,14 @@ it('a global that is only forwarded or ignored may be deleted', () => {
     expect(run(text, (fn) => toStatic(fn as never))).toEqual(run(text, (fn) => fn));
   }
 });
+
+it.each([
+  ['itself', '(function () { return this; }).call(o) === o'],
+  ['of the same type', 'typeof Reflect.apply(function () { return this; }, o, [])'],
+])('this of a sloppy function: %s, as eagerly', (_name, expression) => {
+  const make = () => new Function('x', 'o', `return [x.mul(2), ${expression}];`);
+  const [fn, captured] = [make(), toStatic(make() as (x: Tensor, o: unknown) => unknown[])];
+  for (const o of [...values, globalThis, ...values.toReversed()]) {
+    expect(captured(tensor([1]), o)[1]).toBe((fn(tensor([1]), o) as unknown[])[1]);
+  }
+});
