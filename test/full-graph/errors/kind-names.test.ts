@@ -114,3 +114,16 @@ describe('what keeps a use of a value out of the program', () => {
     }
   });
 });
+
+it('a loop of for await is refused by this name', async () => {
+  const captured = toStatic(
+    async (x: Tensor, each: readonly Tensor[]) => {
+      let sum = x;
+      for await (const one of each) sum = sum.add(one);
+      return sum;
+    },
+    { fullGraph: true },
+  );
+  const call = async () => captured(tensor([1]), [tensor([2])]);
+  await expect(call()).rejects.toThrow(/for await waits for the items of its iterable/);
+});

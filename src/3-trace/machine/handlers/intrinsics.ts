@@ -122,6 +122,9 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
     if (isCallable(dispose)) return dispose;
     throw new GraphBreak('throw', 'using declares a value without a dispose method');
   },
+  asyncIterator: waits,
+  asyncNext: waits,
+  asyncReturn: waits,
   superBase: ({ t, frame }) => superPrototype(t, frame),
   getSuperOf: ({ t }, base, receiver, key) => readFor(t, base!, receiver!, propertyKey(t, key!)),
   setSuperOf: ({ t }, base, receiver, key, value) => {
@@ -129,6 +132,10 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
     return undefinedVariable;
   },
 };
+
+function waits(): never {
+  throw new GraphBreak('await', 'for await waits for the items of its iterable');
+}
 
 function defining(kind: 'value' | 'get' | 'set'): Rule {
   return ({ t }, home, key, member) => {
