@@ -12,6 +12,7 @@ import {
   randn,
   seed,
   type Tensor,
+  toStatic,
   zeros,
 } from '../../src/index.ts';
 
@@ -160,4 +161,19 @@ it.each(Object.entries(between))('%s: as eagerly', (_name, { fn, isOne }) => {
   const own = outcome(true);
   expect(own.bits).toEqual(outcome(false).bits);
   expect(own.breaks === 0).toBe(isOne);
+});
+
+it('the function of a checkpoint runs once in backward of a retained graph: later changes are not read', () => {
+  const gradients = (wrap: (fn: (x: Tensor) => Tensor) => (x: Tensor) => Tensor) => {
+    seed(4);
+    const w = randn([3, 3]).requiresGrad_();
+    const state = { scale: 2 };
+    const call = wrap((x) => checkpoint((a: Tensor) => a.matmul(w).mul(state.scale).tanh(), x));
+    const result = call(randn([2, 3])).sum();
+    result.backward({ retainGraph: true });
+    state.scale = 3;
+    result.backward();
+    return w.grad!.tolist();
+  };
+  expect(gradients((fn) => toStatic(fn))).toEqual(gradients((fn) => fn));
 });

@@ -391,16 +391,3 @@ it.each(Object.entries(cases))('%s', (_name, { fn, between, differs }) => {
       for (const { error } of captured) expect(error).toContain('it reads what has changed since');
   }
 });
-
-it('the function runs once in eager backward of a retained graph: later changes are not read', () => {
-  const gradients = (wrap: (fn: (x: Tensor) => Tensor) => (x: Tensor) => Tensor) => {
-    seed(4);
-    const state = new State();
-    const result = wrap((x) => checkpoint(state.block, x))(randn([batch, width])).sum();
-    result.backward({ retainGraph: true });
-    state.scale = 3;
-    result.backward();
-    return state.w.grad!.tolist();
-  };
-  expect(gradients((fn) => toStatic(fn))).toEqual(gradients((fn) => fn));
-});
