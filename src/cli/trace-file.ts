@@ -39,6 +39,16 @@ export async function traceFile(file: string, options: TraceOptions): Promise<vo
     ...printStages(code.closure.code, captured.parts, stages),
     ...printPasses(records, passes),
   ];
+  if (dumps.length === 0) {
+    throw new CaptureError({
+      what: 'trace: no program was made',
+      given: `${fn.name || 'a function'} of ${file}`,
+      expected: 'a call that computes with tensors',
+      remedy:
+        captured.stats().fallbacks[0]?.why ??
+        'pass tensors; make sure that the file imports the tostatic that runs this command, as an ES module',
+    });
+  }
   for (const { title, text } of dumps) {
     process.stdout.write(`── ${title} ──\n${text.endsWith('\n') ? text : `${text}\n`}\n`);
   }

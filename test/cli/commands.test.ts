@@ -10,6 +10,7 @@ import { compareFile } from '../../src/cli/compare/compare-file.ts';
 import { loadFunction } from '../../src/cli/files/load-function.ts';
 import { errorText } from '../../src/cli/files/report-error.ts';
 import { writeOutput } from '../../src/cli/files/write-output.ts';
+import { traceFile } from '../../src/cli/trace-file.ts';
 import { packageVersion } from '../../src/options/package-version.ts';
 import { asShipped } from '../package/as-shipped.ts';
 import { withSources } from '../source-process.ts';
@@ -203,6 +204,11 @@ it('compare rejects a module without a step before it starts processes', async (
   const options = { device: 'cpu', steps: '1', size: 'reduced' };
   const attempt = compareFile(join(folder, 'two.mjs'), options);
   await expect(attempt).rejects.toThrow(/several functions are exported[\s\S]*--function a/);
+});
+
+it('trace says that there is nothing to print', async () => {
+  const attempt = traceFile(join(folder, 'late.mjs'), { dump: 'program,plan' });
+  await expect(attempt).rejects.toThrow(/no program was made[\s\S]*f of .*late\.mjs/);
 });
 
 it('a reader of the output who has read enough ends the command', { timeout: 60_000 }, () => {
