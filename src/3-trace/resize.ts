@@ -191,6 +191,16 @@ function addInputs(
   );
 }
 
+/** Returns the tensor that stands for one that no call returned: a copy of which a reshape is a view. */
+function hiddenBase(
+  base: Tensor,
+  outputs: readonly Tensor[],
+  found: ReadonlyMap<Tensor, Tensor>,
+): Tensor | undefined {
+  const view = outputs.find((output) => output.family?.base === base && found.has(output));
+  return view && found.get(view)!.family?.base;
+}
+
 function playAt(
   { frames, readerOf, layoutOf }: ReplayEnvironment,
   recorded: Recorded,
@@ -230,7 +240,12 @@ function playAt(
     if (error instanceof TapeMismatch || error instanceof TostaticError) return null;
     throw error;
   }
-  const tensors = outputs.map((output) => found.get(output)!);
+  const tensors: Tensor[] = [];
+  for (const output of outputs) {
+    const tensor = found.get(output) ?? hiddenBase(output, outputs, found);
+    if (!tensor) return null;
+    tensors.push(tensor);
+  }
   const program = builder.finish(tensors.map((tensor) => builder.valueOf(tensor)));
   return {
     ...result,

@@ -90,3 +90,31 @@ it('memory of a result goes with the last of its views', () => {
   });
   expect(new Set(after).size).toBe(1);
 });
+
+it.each<[what: string, viewsOf: (x: Tensor) => readonly Tensor[]]>([
+  ['one view', (x) => [x.mul(2).t().reshape([-1])]],
+  [
+    'two views',
+    (x) => {
+      const flat = x.mul(2).t().reshape([-1]);
+      return [flat.narrow(0, 0, 2), flat.narrow(0, 1, 2)];
+    },
+  ],
+])('%s of a copy that a reshape made, with any number of rows', (_, viewsOf) => {
+  const gradients = (wrap: (fn: (x: Tensor) => Tensor) => (x: Tensor) => Tensor) => {
+    const fn = wrap((x) => {
+      const views = viewsOf(x);
+      process.uptime();
+      views[0]!.mul_(3);
+      return views.reduce<Tensor>((sum, view) => sum.add(view.sin().sum()), x.sum());
+    });
+    return [2, 3, 4, 5, 2].map((rows) => {
+      seed(rows);
+      const x = randn([rows, 3]).requiresGrad_();
+      const y = fn(x);
+      y.backward();
+      return [y.itemSync(), x.grad!.tolist()];
+    });
+  };
+  expect(gradients((fn) => toStatic(fn))).toEqual(gradients((fn) => fn));
+});
