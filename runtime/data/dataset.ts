@@ -66,9 +66,9 @@ export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchData
   constructor(
     dataset: Dataset<Sample> | BatchDataset<Batch>,
     indices: ArrayLike<number>,
-    ...surplus: never[]
+    ...surplus: []
   ) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectArguments('Subset', { dataset, indices }, { dataset: withLength, indices: withLength });
     this.dataset = dataset;
     this.indices = indicesOf('Subset', indices, dataset.length);
@@ -105,8 +105,8 @@ export class StackDataset<
   readonly datasets: D;
   readonly length: number;
 
-  constructor(datasets: D, ...surplus: never[]) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+  constructor(datasets: D, ...surplus: []) {
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectArguments('StackDataset', { datasets }, { datasets: anObject });
     const all: readonly Dataset<unknown>[] = Object.values(datasets);
     expectArguments('StackDataset', { datasets: all }, { datasets: arrayOf(withLength) });
@@ -138,8 +138,8 @@ export class StackDataset<
 export class ConcatDataset<Sample> implements Dataset<Sample> {
   readonly datasets: readonly Dataset<Sample>[];
 
-  constructor(datasets: readonly Dataset<Sample>[], ...surplus: never[]) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+  constructor(datasets: readonly Dataset<Sample>[], ...surplus: []) {
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectArguments('ConcatDataset', { datasets }, { datasets: arrayOf(withLength) });
     this.datasets = datasets;
   }

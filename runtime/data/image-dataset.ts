@@ -53,9 +53,9 @@ export class ImageDataset implements BatchDataset<ImageBatch> {
     images: Uint8Array,
     labels: Uint8Array,
     options: ImageDatasetOptions = mnistOptions,
-    ...surplus: never[]
+    ...surplus: []
   ) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectArguments('ImageDataset', { images, labels }, { images: byteArray, labels: byteArray });
     expectOptions('ImageDataset', options, imageKinds);
     const { height, width, mean, std } = options;

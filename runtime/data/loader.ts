@@ -63,9 +63,9 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
   constructor(
     dataset: Source,
     options: DataLoaderOptions & CollateOption<never, Batch> = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     if (typeof dataset !== 'object' || dataset === null) throw noDataset(dataset);
     this.dataset = countable(dataset);
     expectLoaderOptions(this.dataset, options);

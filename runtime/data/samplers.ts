@@ -21,8 +21,8 @@ export interface Sampler extends Iterable<number> {
 export class SequentialSampler implements Sampler {
   readonly length: number;
 
-  constructor(dataset: { readonly length: number }, ...surplus: never[]) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+  constructor(dataset: { readonly length: number }, ...surplus: []) {
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectArguments('SequentialSampler', { dataset }, { dataset: withLength });
     this.length = dataset.length;
   }
@@ -72,9 +72,9 @@ export class RandomSampler implements Sampler {
   constructor(
     dataset: { readonly length: number },
     options: RandomSamplerOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectArguments('RandomSampler', { dataset }, { dataset: withLength });
     expectOptions('RandomSampler', options, randomKinds);
     this.#samples = dataset.length;
@@ -106,12 +106,8 @@ export class SubsetRandomSampler implements Sampler {
   readonly indices: readonly number[];
   readonly #draws: Draws;
 
-  constructor(
-    indices: Iterable<number>,
-    options: { readonly seed?: number } = {},
-    ...surplus: never[]
-  ) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+  constructor(indices: Iterable<number>, options: { readonly seed?: number } = {}, ...surplus: []) {
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectArguments('SubsetRandomSampler', { indices }, { indices: iterable });
     expectOptions('SubsetRandomSampler', options, { seed: anyInteger });
     this.indices = [...indices];
@@ -139,9 +135,9 @@ export class WeightedRandomSampler implements Sampler {
     weights: Iterable<number>,
     numSamples: number,
     options: { readonly replacement?: boolean; readonly seed?: number } = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectArguments(
       'WeightedRandomSampler',
       { weights, numSamples },
@@ -210,8 +206,8 @@ export class BatchSampler implements Iterable<Int32Array> {
   readonly batchSize: number;
   readonly dropLast: boolean;
 
-  constructor(sampler: Sampler, batchSize: number, dropLast = false, ...surplus: never[]) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+  constructor(sampler: Sampler, batchSize: number, dropLast = false, ...surplus: []) {
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectArguments(
       'BatchSampler',
       { sampler, batchSize, dropLast },

@@ -50,7 +50,7 @@ abstract class OfTrials extends Distribution {
   protected readonly given: LikelihoodName;
   protected readonly value: Tensor;
 
-  constructor(owner: string, likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
+  constructor(owner: string, likelihoods: LikelihoodsOf<Operand>, ...surplus: []) {
     const [given, value] = tidy(() => binaryOf(owner, likelihoods));
     super(value.shape, [], ...surplus);
     this.given = given;
@@ -85,7 +85,7 @@ function crossEntropyOf(logits: Tensor, value: Tensor): Tensor {
 
 /** The distribution of 0 and 1: `new Bernoulli(probs)` or `new Bernoulli({ logits })`. */
 export class Bernoulli extends OfTrials {
-  constructor(likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
+  constructor(likelihoods: LikelihoodsOf<Operand>, ...surplus: []) {
     super('Bernoulli', likelihoods, ...surplus);
   }
 
@@ -144,7 +144,7 @@ export class Bernoulli extends OfTrials {
 
 /** The distribution of the number of failures before the first success. */
 export class Geometric extends OfTrials {
-  constructor(likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
+  constructor(likelihoods: LikelihoodsOf<Operand>, ...surplus: []) {
     super('Geometric', likelihoods, ...surplus);
   }
 
@@ -197,7 +197,7 @@ const countKinds = { totalCount: count(0) };
 export class Binomial extends OfTrials {
   readonly totalCount: number;
 
-  constructor(totalCount: number, likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
+  constructor(totalCount: number, likelihoods: LikelihoodsOf<Operand>, ...surplus: []) {
     expectArguments('Binomial', { totalCount }, countKinds);
     super('Binomial', likelihoods, ...surplus);
     this.totalCount = totalCount;

@@ -49,7 +49,7 @@ abstract class OfClasses extends Distribution {
     owner: string,
     likelihoods: LikelihoodsOf<Tensor>,
     hasEvents: boolean,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     const [given, value] = tidy(() => classesOf(owner, likelihoods));
     super(value.shape.slice(0, -1), hasEvents ? value.shape.slice(-1) : [], ...surplus);
@@ -119,7 +119,7 @@ const leastOf = (x: Tensor): number =>
 
 /** The distribution of class numbers, int32: `new Categorical({ logits })` or `new Categorical(probs)`. */
 export class Categorical extends OfClasses {
-  constructor(likelihoods: LikelihoodsOf<Tensor>, ...surplus: never[]) {
+  constructor(likelihoods: LikelihoodsOf<Tensor>, ...surplus: []) {
     super('Categorical', likelihoods, false, ...surplus);
   }
 
@@ -167,7 +167,7 @@ export class Categorical extends OfClasses {
 
 /** The distribution of one-hot vectors. */
 export class OneHotCategorical extends OfClasses {
-  constructor(likelihoods: LikelihoodsOf<Tensor>, ...surplus: never[]) {
+  constructor(likelihoods: LikelihoodsOf<Tensor>, ...surplus: []) {
     super('OneHotCategorical', likelihoods, true, ...surplus);
   }
 
@@ -237,7 +237,7 @@ const countKinds = { totalCount: count(1) };
 export class Multinomial extends OfClasses {
   readonly totalCount: number;
 
-  constructor(totalCount: number, likelihoods: LikelihoodsOf<Tensor>, ...surplus: never[]) {
+  constructor(totalCount: number, likelihoods: LikelihoodsOf<Tensor>, ...surplus: []) {
     expectArguments('Multinomial', { totalCount }, countKinds);
     super('Multinomial', likelihoods, true, ...surplus);
     this.totalCount = totalCount;

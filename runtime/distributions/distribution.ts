@@ -31,9 +31,9 @@ export abstract class Distribution extends (DistributionNames as new () => objec
   readonly batchShape: Shape;
   readonly eventShape: Shape;
 
-  constructor(batchShape: Shape, eventShape: Shape = [], ...surplus: never[]) {
+  constructor(batchShape: Shape, eventShape: Shape = [], ...surplus: []) {
     super();
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     this.batchShape = batchShape;
     this.eventShape = eventShape;
   }

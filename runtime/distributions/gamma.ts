@@ -36,7 +36,7 @@ abstract class GammaFamily extends Distribution {
   readonly concentration: Tensor;
   readonly rate: Tensor;
 
-  constructor(concentration: Operand, rate: Operand, ...surplus: never[]) {
+  constructor(concentration: Operand, rate: Operand, ...surplus: []) {
     const [shape, inverseScale] = tidy(() =>
       parametersOf(new.target.name, { concentration, rate }, gammaKinds),
     );
@@ -101,7 +101,7 @@ const degreesKinds = { df: parameter(positive) };
 
 /** The distribution of a sum of `df` squares of standard normal numbers. */
 export class Chi2 extends Gamma {
-  constructor(df: Operand, ...surplus: never[]) {
+  constructor(df: Operand, ...surplus: []) {
     const [half, rate] = tidy(() => {
       const [degrees] = parametersOf('Chi2', { df }, degreesKinds);
       const half = mul(degrees!, 0.5);
@@ -190,7 +190,7 @@ export class StudentT extends Distribution {
   readonly loc: Tensor;
   readonly scale: Tensor;
 
-  constructor(df: Operand, loc: Operand = 0, scale: Operand = 1, ...surplus: never[]) {
+  constructor(df: Operand, loc: Operand = 0, scale: Operand = 1, ...surplus: []) {
     const [degrees, center, width] = tidy(() =>
       parametersOf('StudentT', { df, loc, scale }, studentKinds),
     );
@@ -258,7 +258,7 @@ const rateKinds = { rate: parameter(nonNegativeNumber) };
 export class Poisson extends Distribution {
   readonly rate: Tensor;
 
-  constructor(rate: Operand, ...surplus: never[]) {
+  constructor(rate: Operand, ...surplus: []) {
     const [checked] = tidy(() => parametersOf('Poisson', { rate }, rateKinds));
     super(checked!.shape, [], ...surplus);
     this.rate = checked!;

@@ -16,7 +16,7 @@ export class Independent extends Distribution {
   readonly base: Distribution;
   readonly dims: number;
 
-  constructor(base: Distribution, dims: number, ...surplus: never[]) {
+  constructor(base: Distribution, dims: number, ...surplus: []) {
     expectArguments('Independent', { base, dims }, kinds);
     const { batchShape, eventShape } = base;
     const cut = batchShape.length - dims;

@@ -50,7 +50,7 @@ export class Uniform extends Distribution {
   readonly low: Tensor;
   readonly high: Tensor;
 
-  constructor(low: Operand, high: Operand, ...surplus: never[]) {
+  constructor(low: Operand, high: Operand, ...surplus: []) {
     const [least, most] = tidy(() => parametersOf('Uniform', { low, high }, rangeKinds));
     super(least!.shape, [], ...surplus);
     this.low = least!;
@@ -117,7 +117,7 @@ abstract class LocationScale extends Distribution {
   readonly loc: Tensor;
   readonly scale: Tensor;
 
-  constructor(loc: Operand, scale: Operand, ...surplus: never[]) {
+  constructor(loc: Operand, scale: Operand, ...surplus: []) {
     const [center, width] = tidy(() => parametersOf(new.target.name, { loc, scale }, placeKinds));
     super(center!.shape, [], ...surplus);
     this.loc = center!;
@@ -289,7 +289,7 @@ const scaleKinds = { scale: parameter(positive) };
 export class HalfCauchy extends Distribution {
   readonly scale: Tensor;
 
-  constructor(scale: Operand, ...surplus: never[]) {
+  constructor(scale: Operand, ...surplus: []) {
     const [width] = tidy(() => parametersOf('HalfCauchy', { scale }, scaleKinds));
     super(width!.shape, [], ...surplus);
     this.scale = width!;

@@ -23,7 +23,7 @@ export class MixtureSameFamily extends Distribution {
   readonly mixture: Categorical;
   readonly components: Distribution;
 
-  constructor(mixture: Categorical, components: Distribution, ...surplus: never[]) {
+  constructor(mixture: Categorical, components: Distribution, ...surplus: []) {
     expectArguments('MixtureSameFamily', { mixture, components }, kinds);
     const { batchShape, eventShape } = components;
     if (batchShape.at(-1) !== mixture.numEvents) throw unequal(mixture.numEvents, batchShape);

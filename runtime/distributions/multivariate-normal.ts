@@ -34,7 +34,7 @@ export class MultivariateNormal extends Distribution {
   readonly loc: Tensor;
   readonly scaleTril: Tensor;
 
-  constructor(loc: Tensor, covariance: Covariance, ...surplus: never[]) {
+  constructor(loc: Tensor, covariance: Covariance, ...surplus: []) {
     expectArguments('MultivariateNormal', { loc }, { loc: aTensor });
     expectOptions('MultivariateNormal', covariance, kinds);
     const [center, factor] = tidy(() => {

@@ -32,7 +32,7 @@ export class Normal extends Distribution {
   readonly loc: Tensor;
   readonly scale: Tensor;
 
-  constructor(loc: Operand, scale: Operand, ...surplus: never[]) {
+  constructor(loc: Operand, scale: Operand, ...surplus: []) {
     const [center, width] = tidy(() => parametersOf('Normal', { loc, scale }, placeKinds));
     super(center!.shape, [], ...surplus);
     this.loc = center!;
@@ -100,7 +100,7 @@ export class LogNormal extends Distribution {
   /** The distribution of the logarithm. */
   readonly base: Normal;
 
-  constructor(loc: Operand, scale: Operand, ...surplus: never[]) {
+  constructor(loc: Operand, scale: Operand, ...surplus: []) {
     const [center, width] = tidy(() => parametersOf('LogNormal', { loc, scale }, placeKinds));
     super(center!.shape, [], ...surplus);
     this.base = new Normal(center!, width!);
@@ -167,7 +167,7 @@ const scaleKinds = { scale: parameter(positive) };
 export class HalfNormal extends Distribution {
   readonly scale: Tensor;
 
-  constructor(scale: Operand, ...surplus: never[]) {
+  constructor(scale: Operand, ...surplus: []) {
     const [width] = tidy(() => parametersOf('HalfNormal', { scale }, scaleKinds));
     super(width!.shape, [], ...surplus);
     this.scale = width!;

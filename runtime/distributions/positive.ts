@@ -41,7 +41,7 @@ const rateKinds = { rate: parameter(positive) };
 export class Exponential extends Distribution {
   readonly rate: Tensor;
 
-  constructor(rate: Operand, ...surplus: never[]) {
+  constructor(rate: Operand, ...surplus: []) {
     const [checked] = tidy(() => parametersOf('Exponential', { rate }, rateKinds));
     super(checked!.shape, [], ...surplus);
     this.rate = checked!;
@@ -103,7 +103,7 @@ export class Weibull extends Distribution {
   readonly scale: Tensor;
   readonly concentration: Tensor;
 
-  constructor(scale: Operand, concentration: Operand, ...surplus: never[]) {
+  constructor(scale: Operand, concentration: Operand, ...surplus: []) {
     const [width, power] = tidy(() =>
       parametersOf('Weibull', { scale, concentration }, weibullKinds),
     );
@@ -178,7 +178,7 @@ export class Pareto extends Distribution {
   readonly scale: Tensor;
   readonly alpha: Tensor;
 
-  constructor(scale: Operand, alpha: Operand, ...surplus: never[]) {
+  constructor(scale: Operand, alpha: Operand, ...surplus: []) {
     const [least, power] = tidy(() => parametersOf('Pareto', { scale, alpha }, paretoKinds));
     super(least!.shape, [], ...surplus);
     this.scale = least!;

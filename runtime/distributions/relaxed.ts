@@ -38,7 +38,7 @@ export class LogitRelaxedBernoulli extends Distribution {
   readonly temperature: Tensor;
   readonly relaxed: Bernoulli;
 
-  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
+  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Operand>, ...surplus: []) {
     const relaxed = new Bernoulli(likelihoods);
     super(relaxed.batchShape, [], ...surplus);
     this.temperature = tidy(() => temperatureOf('LogitRelaxedBernoulli', temperature));
@@ -76,7 +76,7 @@ export class LogitRelaxedBernoulli extends Distribution {
 
 /** Numbers between 0 and 1 that approach those of `Bernoulli` at low temperatures. */
 export class RelaxedBernoulli extends TransformedDistribution {
-  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Operand>, ...surplus: never[]) {
+  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Operand>, ...surplus: []) {
     super(new LogitRelaxedBernoulli(temperature, likelihoods), new SigmoidTransform(), ...surplus);
   }
 
@@ -95,7 +95,7 @@ class ExpRelaxedCategorical extends Distribution {
   readonly temperature: Tensor;
   readonly relaxed: OneHotCategorical;
 
-  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Tensor>, ...surplus: never[]) {
+  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Tensor>, ...surplus: []) {
     const relaxed = new OneHotCategorical(likelihoods);
     super(relaxed.batchShape, relaxed.eventShape, ...surplus);
     this.temperature = tidy(() => temperatureOf('RelaxedOneHotCategorical', temperature));
@@ -131,7 +131,7 @@ class ExpRelaxedCategorical extends Distribution {
 
 /** Shares that sum to 1 and approach one-hot vectors at low temperatures. */
 export class RelaxedOneHotCategorical extends TransformedDistribution {
-  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Tensor>, ...surplus: never[]) {
+  constructor(temperature: Operand, likelihoods: LikelihoodsOf<Tensor>, ...surplus: []) {
     super(new ExpRelaxedCategorical(temperature, likelihoods), new ExpTransform(), ...surplus);
   }
 

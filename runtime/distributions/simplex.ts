@@ -48,7 +48,7 @@ export class Beta extends Distribution {
   readonly concentration1: Tensor;
   readonly concentration0: Tensor;
 
-  constructor(concentration1: Operand, concentration0: Operand, ...surplus: never[]) {
+  constructor(concentration1: Operand, concentration0: Operand, ...surplus: []) {
     const [a, b] = tidy(() => parametersOf('Beta', { concentration1, concentration0 }, betaKinds));
     super(a!.shape, [], ...surplus);
     this.concentration1 = a!;
@@ -128,7 +128,7 @@ const dirichletKinds = { concentration: that('a tensor [...batch, classes]', isT
 export class Dirichlet extends Distribution {
   readonly concentration: Tensor;
 
-  constructor(concentration: Tensor, ...surplus: never[]) {
+  constructor(concentration: Tensor, ...surplus: []) {
     expectArguments('Dirichlet', { concentration }, dirichletKinds);
     const checked = expectFloating('Dirichlet', concentration);
     // Kinds test only types: while tracing, they get tensors without a shape.

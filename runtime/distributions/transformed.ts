@@ -19,11 +19,7 @@ export class TransformedDistribution extends Distribution {
   readonly base: Distribution;
   readonly transform: Transform;
 
-  constructor(
-    base: Distribution,
-    transforms: Transform | readonly Transform[],
-    ...surplus: never[]
-  ) {
+  constructor(base: Distribution, transforms: Transform | readonly Transform[], ...surplus: []) {
     expectArguments('TransformedDistribution', { base, transforms }, kinds);
     const transform =
       transforms instanceof Transform ? transforms : new ComposeTransform(transforms);

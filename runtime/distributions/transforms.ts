@@ -52,8 +52,8 @@ export abstract class Transform {
   /** The number of dimensions that are transformed together. */
   readonly eventDim: number = 0;
 
-  constructor(...surplus: never[]) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+  constructor(...surplus: []) {
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
   }
 
   /** 1 or −1 for a rising or falling function, or a tensor of these. */
@@ -120,7 +120,7 @@ export class AffineTransform extends Transform {
   readonly loc: Operand;
   readonly scale: Operand;
 
-  constructor(loc: Operand, scale: Operand, options: AffineOptions = {}, ...surplus: never[]) {
+  constructor(loc: Operand, scale: Operand, options: AffineOptions = {}, ...surplus: []) {
     expectArguments('AffineTransform', { loc, scale }, affineKinds);
     expectOptions('AffineTransform', options, eventKinds);
     super(...surplus);
@@ -220,7 +220,7 @@ export class SoftplusTransform extends Transform {
 export class PowerTransform extends Transform {
   readonly exponent: Operand;
 
-  constructor(exponent: Operand, ...surplus: never[]) {
+  constructor(exponent: Operand, ...surplus: []) {
     expectArguments('PowerTransform', { exponent }, { exponent: operand });
     super(...surplus);
     this.exponent = exponent;
@@ -314,7 +314,7 @@ export class ComposeTransform extends Transform {
   override readonly eventDim: number;
   readonly parts: readonly Transform[];
 
-  constructor(parts: readonly Transform[], ...surplus: never[]) {
+  constructor(parts: readonly Transform[], ...surplus: []) {
     expectArguments('ComposeTransform', { parts }, partsKinds);
     super(...surplus);
     this.eventDim = Math.max(0, ...parts.map(({ eventDim }) => eventDim));
@@ -366,7 +366,7 @@ export class IndependentTransform extends Transform {
   override readonly eventDim: number;
   readonly base: Transform;
 
-  constructor(base: Transform, dims: number, ...surplus: never[]) {
+  constructor(base: Transform, dims: number, ...surplus: []) {
     expectArguments('IndependentTransform', { base, dims }, baseKinds);
     super(...surplus);
     this.eventDim = base.eventDim + dims;

@@ -37,12 +37,14 @@ export function tripletMarginWithDistanceLoss(
   expectOptions('tripletMarginWithDistanceLoss', options, distanceKinds);
   const { margin = 1, swap = false, reduction = 'mean' } = options;
   const distance = options.distanceFunction ?? pairwiseDistance;
-  return calledAs('tripletMarginWithDistanceLoss', () => {
+  const loss = (): Tensor => {
     const near = distance(anchor, positive);
     const direct = distance(anchor, negative);
     const far = swap ? minimum(direct, distance(positive, negative)) : direct;
     const losses = clampMin(add(sub(near, far), margin), 0);
     if (reduction === 'none') return losses;
     return reduction === 'sum' ? sum(losses) : mean(losses);
-  });
+  };
+  // A function of the caller's may keep tensors, and its errors are its own.
+  return options.distanceFunction ? loss() : calledAs('tripletMarginWithDistanceLoss', loss);
 }

@@ -89,7 +89,7 @@ export function kaiserWindow(
 function kaiser(positions: Tensor, beta: number): Tensor {
   const { dtype, device } = positions;
   // From here on, the dtype can't hold 1 / I₀(beta).
-  const steepest = dtype === 'float64' ? 700 : 85;
+  const steepest = dtype === 'float64' ? 700 : 90;
   if (!(Math.abs(beta) <= steepest)) {
     throw new ArgumentError({
       what: 'kaiserWindow: not a beta',

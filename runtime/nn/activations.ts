@@ -62,7 +62,7 @@ export class LogSigmoid extends Module {
 export class Softmax extends Module {
   readonly dim: number;
 
-  constructor(dim: number | { readonly dim?: number } = -1, ...surplus: never[]) {
+  constructor(dim: number | { readonly dim?: number } = -1, ...surplus: []) {
     super(...surplus);
     this.dim = argumentsOf('Softmax', { dim: anyInteger }, dim).dim ?? -1;
   }
@@ -81,7 +81,7 @@ export class Softmin extends Softmax {
 
 /** Softmax over the channels of [n, c, h, w] or [c, h, w]. */
 export class Softmax2d extends Softmax {
-  constructor(...surplus: never[]) {
+  constructor(...surplus: []) {
     super(-3, ...surplus);
   }
 }
@@ -146,7 +146,7 @@ export class Hardswish extends Module {
 export class ELU extends Module {
   readonly alpha: number;
 
-  constructor(alpha: number | { readonly alpha?: number } = 1, ...surplus: never[]) {
+  constructor(alpha: number | { readonly alpha?: number } = 1, ...surplus: []) {
     super(...surplus);
     this.alpha = argumentsOf('ELU', { alpha: anyNumber }, alpha).alpha ?? 1;
   }
@@ -160,10 +160,7 @@ export class ELU extends Module {
 export class LeakyReLU extends Module {
   readonly negativeSlope: number;
 
-  constructor(
-    negativeSlope: number | { readonly negativeSlope?: number } = 0.01,
-    ...surplus: never[]
-  ) {
+  constructor(negativeSlope: number | { readonly negativeSlope?: number } = 0.01, ...surplus: []) {
     super(...surplus);
     const kinds = { negativeSlope: anyNumber };
     this.negativeSlope = argumentsOf('LeakyReLU', kinds, negativeSlope).negativeSlope ?? 0.01;
@@ -182,7 +179,7 @@ export class Hardtanh extends Module {
   constructor(
     min: number | { readonly minVal?: number; readonly maxVal?: number } = -1,
     max?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     const kinds = { minVal: anyNumber, maxVal: anyNumber };
@@ -204,7 +201,7 @@ export class Softplus extends Module {
   constructor(
     first: number | { readonly beta?: number; readonly threshold?: number } = 1,
     second?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     const kinds = { beta: anyNumber, threshold: anyNumber };
@@ -224,7 +221,7 @@ export class GELU extends Module {
 
   constructor(
     approximate: 'none' | 'tanh' | { readonly approximate?: 'none' | 'tanh' } = 'none',
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     this.approximate = argumentsOf('GELU', geluKinds, approximate).approximate ?? 'none';
@@ -244,7 +241,7 @@ export class PReLU extends Module {
   constructor(
     parameters: number | { readonly numParameters?: number; readonly init?: number } = 1,
     start?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     const { numParameters = 1, init = 0.25 } = argumentsOf('PReLU', preluKinds, parameters, start);

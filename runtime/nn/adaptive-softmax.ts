@@ -58,7 +58,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
     nClasses: number,
     cutoffs: readonly number[],
     options: AdaptiveLogSoftmaxOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectSizes('nn.AdaptiveLogSoftmaxWithLoss', { inFeatures, nClasses });

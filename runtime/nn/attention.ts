@@ -85,7 +85,7 @@ export class MultiheadAttention extends Module {
     embedDim: number,
     numHeads: number,
     options: MultiheadAttentionOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectSizes('nn.MultiheadAttention', { embedDim, numHeads });

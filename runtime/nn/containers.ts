@@ -102,7 +102,7 @@ function modulesIn<M extends Module>(name: string, given: Iterable<M>): M[] {
 export class ModuleList<M extends Module = Module> extends Module {
   readonly items: M[];
 
-  constructor(modules: Iterable<M> = [], ...surplus: never[]) {
+  constructor(modules: Iterable<M> = [], ...surplus: []) {
     super(...surplus);
     expectArguments('nn.ModuleList', { modules }, { modules: iterable });
     this.items = modulesIn('nn.ModuleList', modules);
@@ -155,7 +155,7 @@ export class ModuleList<M extends Module = Module> extends Module {
 export class ModuleDict<M extends Module = Module> extends Module {
   readonly items: Map<string, M>;
 
-  constructor(modules: Readonly<Record<string, M>> = {}, ...surplus: never[]) {
+  constructor(modules: Readonly<Record<string, M>> = {}, ...surplus: []) {
     super(...surplus);
     expectArguments('nn.ModuleDict', { modules }, { modules: anObject });
     modulesIn('nn.ModuleDict', Object.values(modules));
@@ -210,7 +210,7 @@ export class ModuleDict<M extends Module = Module> extends Module {
 export class ParameterList extends Module {
   readonly items: Parameter[];
 
-  constructor(tensors: Iterable<Tensor> = [], ...surplus: never[]) {
+  constructor(tensors: Iterable<Tensor> = [], ...surplus: []) {
     super(...surplus);
     expectArguments('nn.ParameterList', { tensors }, { tensors: iterable });
     this.items = Array.from(tensors, asParameter);
@@ -243,7 +243,7 @@ export class ParameterList extends Module {
 export class ParameterDict extends Module {
   readonly items: Record<string, Parameter> = {};
 
-  constructor(tensors: Readonly<Record<string, Tensor>> = {}, ...surplus: never[]) {
+  constructor(tensors: Readonly<Record<string, Tensor>> = {}, ...surplus: []) {
     super(...surplus);
     expectArguments('nn.ParameterDict', { tensors }, { tensors: anObject });
     for (const [name, tensor] of Object.entries(tensors)) this.items[name] = asParameter(tensor);

@@ -120,7 +120,7 @@ abstract class PaddedConvolution<K extends number | readonly number[]> extends M
     kernel: K | (ConvOptions<K> & PaddedOptions & KernelOption<K>),
     given: ConvOptions<K> & PaddedOptions,
     dims: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectSizes(`nn.${name}`, { inChannels, outChannels });
@@ -147,7 +147,7 @@ export class Conv1d extends PaddedConvolution<Single> {
     outChannels: number,
     kernel: Single | (Conv1dLayerOptions & KernelOption<Single>),
     options: Conv1dLayerOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super('Conv1d', inChannels, outChannels, kernel, options, 1, ...surplus);
   }
@@ -166,7 +166,7 @@ export class Conv2d extends PaddedConvolution<number | Pair> {
     outChannels: number,
     kernel: number | Pair | (Conv2dLayerOptions & KernelOption<number | Pair>),
     options: Conv2dLayerOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super('Conv2d', inChannels, outChannels, kernel, options, 2, ...surplus);
   }
@@ -185,7 +185,7 @@ export class Conv3d extends PaddedConvolution<number | Triple> {
     outChannels: number,
     kernel: number | Triple | (Conv3dLayerOptions & KernelOption<number | Triple>),
     options: Conv3dLayerOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super('Conv3d', inChannels, outChannels, kernel, options, 3, ...surplus);
   }
@@ -210,7 +210,7 @@ abstract class TransposedConvolution<K extends number | readonly number[]> exten
     kernel: K | (ConvTransposeOptions<K> & LayerOptions & KernelOption<K>),
     given: ConvTransposeOptions<K> & LayerOptions,
     dims: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectSizes(`nn.${name}`, { inChannels, outChannels });
@@ -233,7 +233,7 @@ export class ConvTranspose1d extends TransposedConvolution<Single> {
     outChannels: number,
     kernel: Single | (ConvTranspose1dLayerOptions & KernelOption<Single>),
     options: ConvTranspose1dLayerOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super('ConvTranspose1d', inChannels, outChannels, kernel, options, 1, ...surplus);
   }
@@ -250,7 +250,7 @@ export class ConvTranspose2d extends TransposedConvolution<number | Pair> {
     outChannels: number,
     kernel: number | Pair | (ConvTranspose2dLayerOptions & KernelOption<number | Pair>),
     options: ConvTranspose2dLayerOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super('ConvTranspose2d', inChannels, outChannels, kernel, options, 2, ...surplus);
   }
@@ -267,7 +267,7 @@ export class ConvTranspose3d extends TransposedConvolution<number | Triple> {
     outChannels: number,
     kernel: number | Triple | (ConvTranspose3dLayerOptions & KernelOption<number | Triple>),
     options: ConvTranspose3dLayerOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super('ConvTranspose3d', inChannels, outChannels, kernel, options, 3, ...surplus);
   }

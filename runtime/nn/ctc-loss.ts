@@ -7,7 +7,7 @@ import { Module } from './module/module.ts';
 export class CTCLoss extends Module {
   readonly options: CtcLossOptions;
 
-  constructor(options: CtcLossOptions = {}, ...surplus: never[]) {
+  constructor(options: CtcLossOptions = {}, ...surplus: []) {
     super(...surplus);
     expectOptions('CTCLoss', options, ctcKinds);
     this.options = options;

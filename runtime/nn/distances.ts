@@ -17,7 +17,7 @@ export class CosineSimilarity extends Module {
   constructor(
     dim: number | { readonly dim?: number; readonly eps?: number } = 1,
     eps?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     const kinds = { dim: anyInteger, eps: anyNumber };
@@ -41,7 +41,7 @@ const distanceKinds: OptionKinds<PairwiseDistanceOptions> = {
 export class PairwiseDistance extends Module {
   readonly options: PairwiseDistanceOptions;
 
-  constructor(options: PairwiseDistanceOptions = {}, ...surplus: never[]) {
+  constructor(options: PairwiseDistanceOptions = {}, ...surplus: []) {
     super(...surplus);
     expectOptions('PairwiseDistance', options, distanceKinds);
     this.options = options;

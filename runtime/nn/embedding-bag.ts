@@ -33,7 +33,7 @@ export class EmbeddingBag extends Embedding {
     entries: number,
     size: number,
     options: EmbeddingBagLayerOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     expectOptions('EmbeddingBag', options, bagKinds);
     const { mode = 'mean', includeLastOffset = false, ...rest } = options;

@@ -53,12 +53,7 @@ export class Embedding extends Module {
   readonly normType: number;
   readonly scaleGradByFreq: boolean;
 
-  constructor(
-    entries: number,
-    size: number,
-    options: EmbeddingLayerOptions = {},
-    ...surplus: never[]
-  ) {
+  constructor(entries: number, size: number, options: EmbeddingLayerOptions = {}, ...surplus: []) {
     super(...surplus);
     expectSizes('nn.Embedding', { entries, size });
     expectOptions('Embedding', options, embeddingKinds);

@@ -33,7 +33,7 @@ export class Linear extends Module {
     inFeatures: number,
     outFeatures: number,
     options: LinearOptions | boolean = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectSizes('nn.Linear', { inFeatures, outFeatures });
@@ -57,7 +57,7 @@ export class Bilinear extends Module {
     in2: number,
     outFeatures: number,
     options: LinearOptions | boolean = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectSizes('nn.Bilinear', { in1, in2, outFeatures });

@@ -53,7 +53,7 @@ import { buffer } from './module/parameter.ts';
 abstract class Loss<O extends object = LossOptions> extends Module {
   readonly options: O;
 
-  constructor(options: O = {} as O, ...surplus: never[]) {
+  constructor(options: O = {} as O, ...surplus: []) {
     super(...surplus);
     expectArguments(new.target.name, { options }, { options: anObject });
     this.options = options;
@@ -64,7 +64,7 @@ abstract class Loss<O extends object = LossOptions> extends Module {
 abstract class WeightedLoss<O extends { readonly weight?: Tensor | null }> extends Loss<O> {
   weight: Tensor | null;
 
-  constructor(options: O = {} as O, ...surplus: never[]) {
+  constructor(options: O = {} as O, ...surplus: []) {
     super(options, ...surplus);
     this.weight = options.weight ? buffer(options.weight) : null;
   }
@@ -128,7 +128,7 @@ export class BCELoss extends WeightedLoss<BinaryOptions> {
 export class BCEWithLogitsLoss extends WeightedLoss<LogitOptions> {
   posWeight: Tensor | null;
 
-  constructor(options: LogitOptions = {}, ...surplus: never[]) {
+  constructor(options: LogitOptions = {}, ...surplus: []) {
     super(options, ...surplus);
     this.posWeight = options.posWeight ? buffer(options.posWeight) : null;
   }
@@ -195,7 +195,10 @@ export class TripletMarginLoss extends Loss<TripletOptions> {
   }
 }
 
-/** `TripletMarginLoss` with any distance, which may be a module's `forward`. */
+/**
+ * `TripletMarginLoss` with any distance, such as `(x, y) => module.forward(x, y)`; parameters of that module are none of
+ * the loss's.
+ */
 export class TripletMarginWithDistanceLoss extends Loss<TripletDistanceOptions> {
   override forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
     return tripletMarginWithDistanceLoss(anchor, positive, negative, this.options);

@@ -77,7 +77,7 @@ abstract class RunningNorm extends Module {
     options: RunningNormOptions,
     affine: boolean,
     tracks: boolean,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectSizes(`nn.${new.target.name}`, { numFeatures });
@@ -135,7 +135,7 @@ abstract class RunningNorm extends Module {
 
 /** Batch normalization (Ioffe and Szegedy): per channel, over the batch and all positions. */
 abstract class BatchNorm extends RunningNorm {
-  constructor(numFeatures: number, options: RunningNormOptions = {}, ...surplus: never[]) {
+  constructor(numFeatures: number, options: RunningNormOptions = {}, ...surplus: []) {
     super(numFeatures, options, true, true, ...surplus);
   }
 
@@ -168,7 +168,7 @@ export class BatchNorm3d extends BatchNorm {
 
 /** Normalizes each channel of each sample. By default without parameters or running statistics. */
 abstract class InstanceNorm extends RunningNorm {
-  constructor(numFeatures: number, options: RunningNormOptions = {}, ...surplus: never[]) {
+  constructor(numFeatures: number, options: RunningNormOptions = {}, ...surplus: []) {
     super(numFeatures, options, false, false, ...surplus);
   }
 
@@ -221,7 +221,7 @@ export class GroupNorm extends Module {
     numGroups: number,
     numChannels: number,
     options: GroupNormOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectSizes('nn.GroupNorm', { numGroups, numChannels });
@@ -272,7 +272,7 @@ export class LayerNorm extends Module {
   weight: Parameter | null;
   bias: Parameter | null;
 
-  constructor(shape: number | Shape, options: LayerNormOptions = {}, ...surplus: never[]) {
+  constructor(shape: number | Shape, options: LayerNormOptions = {}, ...surplus: []) {
     super(...surplus);
     expectOptions('LayerNorm', options, layerNormKinds);
     this.shape = normalized('LayerNorm', shape);
@@ -305,7 +305,7 @@ export class RMSNorm extends Module {
   readonly eps: number | null;
   weight: Parameter | null;
 
-  constructor(shape: number | Shape, options: RMSNormOptions = {}, ...surplus: never[]) {
+  constructor(shape: number | Shape, options: RMSNormOptions = {}, ...surplus: []) {
     super(...surplus);
     expectOptions('RMSNorm', options, rmsNormKinds);
     this.shape = normalized('RMSNorm', shape);
@@ -330,7 +330,7 @@ export class LocalResponseNorm extends Module {
     first: number | { readonly alpha?: number; readonly beta?: number; readonly k?: number } = 1e-4,
     second?: number,
     third?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     const kinds = { alpha: anyNumber, beta: anyNumber, k: anyNumber };

@@ -46,7 +46,7 @@ abstract class Pool<Size, Options extends object> extends Module {
   readonly kernel: Size;
   readonly options: Options;
 
-  constructor(kernel: Size, options: Options, kinds: OptionKinds<Options>, ...surplus: never[]) {
+  constructor(kernel: Size, options: Options, kinds: OptionKinds<Options>, ...surplus: []) {
     super(...surplus);
     expectOptions(new.target.name, options, kinds);
     this.kernel = kernel;
@@ -63,7 +63,7 @@ type Maxima<Both extends boolean> = Both extends true ? [Tensor, Tensor] : Tenso
 
 /** The maximum of each window. */
 abstract class MaxPool<Size, Both extends boolean> extends Pool<Size, MaxOptions<Size, Both>> {
-  constructor(kernel: Size, options: MaxOptions<Size, Both> = {}, ...surplus: never[]) {
+  constructor(kernel: Size, options: MaxOptions<Size, Both> = {}, ...surplus: []) {
     super(kernel, options, maxKinds, ...surplus);
   }
 }
@@ -91,7 +91,7 @@ export class MaxPool3d<Both extends boolean = false> extends MaxPool<number | Tr
 
 /** The mean of each window. */
 abstract class AvgPool<Size> extends Pool<Size, AvgPoolOptions<Size>> {
-  constructor(kernel: Size, options: AvgPoolOptions<Size> = {}, ...surplus: never[]) {
+  constructor(kernel: Size, options: AvgPoolOptions<Size> = {}, ...surplus: []) {
     super(kernel, options, averageKinds, ...surplus);
   }
 }
@@ -130,7 +130,7 @@ const lpKinds = { stride: perDimension(count(1)), ceilMode: flag };
 abstract class LPPool<Size> extends Pool<Size, LPPoolOptions<Size>> {
   readonly p: number;
 
-  constructor(p: number, kernel: Size, options: LPPoolOptions<Size> = {}, ...surplus: never[]) {
+  constructor(p: number, kernel: Size, options: LPPoolOptions<Size> = {}, ...surplus: []) {
     super(kernel, options, lpKinds, ...surplus);
     this.p = p;
   }
@@ -177,7 +177,7 @@ export class LPPool3d extends LPPool<number | Triple> {
 abstract class AdaptivePool<Size> extends Module {
   readonly size: Size;
 
-  constructor(size: Size, ...surplus: never[]) {
+  constructor(size: Size, ...surplus: []) {
     super(...surplus);
     this.size = size;
   }
@@ -215,7 +215,7 @@ interface AdaptiveMaxOptions<Both extends boolean> {
 abstract class AdaptiveMaxPool<Size, Both extends boolean> extends AdaptivePool<Size> {
   readonly options: AdaptiveMaxOptions<Both>;
 
-  constructor(size: Size, options: AdaptiveMaxOptions<Both> = {}, ...surplus: never[]) {
+  constructor(size: Size, options: AdaptiveMaxOptions<Both> = {}, ...surplus: []) {
     super(size, ...surplus);
     expectOptions(new.target.name, options, { returnIndices: flag });
     this.options = options;
@@ -249,7 +249,7 @@ const unpoolKinds = { stride: orNull(perDimension(count(1))), padding: perDimens
 
 /** Places values at the positions of a pooling's maxima, with zeros elsewhere. */
 abstract class MaxUnpool<Size> extends Pool<Size, UnpoolOptions<Size>> {
-  constructor(kernel: Size, options: UnpoolOptions<Size> = {}, ...surplus: never[]) {
+  constructor(kernel: Size, options: UnpoolOptions<Size> = {}, ...surplus: []) {
     super(kernel, options, unpoolKinds, ...surplus);
   }
 }

@@ -31,7 +31,7 @@ const windowKinds: OptionKinds<UnfoldOptions> = {
 export class Upsample extends Module {
   readonly options: InterpolateOptions;
 
-  constructor(options: InterpolateOptions, ...surplus: never[]) {
+  constructor(options: InterpolateOptions, ...surplus: []) {
     super(...surplus);
     expectOptions(new.target.name, options, upsampleKinds);
     this.options = options;
@@ -44,14 +44,14 @@ export class Upsample extends Module {
 
 /** Upsampling of [n, c, h, w] that repeats the nearest pixel. */
 export class UpsamplingNearest2d extends Upsample {
-  constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>, ...surplus: never[]) {
+  constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>, ...surplus: []) {
     super({ ...options, mode: 'nearest' }, ...surplus);
   }
 }
 
 /** Bilinear upsampling with aligned corners. */
 export class UpsamplingBilinear2d extends Upsample {
-  constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>, ...surplus: never[]) {
+  constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>, ...surplus: []) {
     super({ ...options, mode: 'bilinear', alignCorners: true }, ...surplus);
   }
 }
@@ -61,7 +61,7 @@ export class Unfold extends Module {
   readonly kernel: number | Pair;
   readonly options: UnfoldOptions;
 
-  constructor(kernel: number | Pair, options: UnfoldOptions = {}, ...surplus: never[]) {
+  constructor(kernel: number | Pair, options: UnfoldOptions = {}, ...surplus: []) {
     super(...surplus);
     expectOptions('Unfold', options, windowKinds);
     this.kernel = kernel;
@@ -83,7 +83,7 @@ export class Fold extends Module {
     size: number | Pair,
     kernel: number | Pair,
     options: UnfoldOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectOptions('Fold', options, windowKinds);

@@ -27,7 +27,7 @@ export class Flatten extends Module {
   constructor(
     first: number | { readonly startDim?: number; readonly endDim?: number } = 1,
     second?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     const kinds = { startDim: anyInteger, endDim: anyInteger };
@@ -46,7 +46,7 @@ export class Unflatten extends Module {
   readonly dim: number;
   readonly sizes: Shape;
 
-  constructor(dim: number, sizes: Shape, ...surplus: never[]) {
+  constructor(dim: number, sizes: Shape, ...surplus: []) {
     super(...surplus);
     this.dim = dim;
     this.sizes = sizes;
@@ -61,7 +61,7 @@ export class Unflatten extends Module {
 export class PixelShuffle extends Module {
   readonly factor: number;
 
-  constructor(factor: number, ...surplus: never[]) {
+  constructor(factor: number, ...surplus: []) {
     super(...surplus);
     expectSizes('nn.PixelShuffle', { factor });
     this.factor = factor;
@@ -76,7 +76,7 @@ export class PixelShuffle extends Module {
 export class PixelUnshuffle extends Module {
   readonly factor: number;
 
-  constructor(factor: number, ...surplus: never[]) {
+  constructor(factor: number, ...surplus: []) {
     super(...surplus);
     expectSizes('nn.PixelUnshuffle', { factor });
     this.factor = factor;
@@ -91,7 +91,7 @@ export class PixelUnshuffle extends Module {
 export class ChannelShuffle extends Module {
   readonly groups: number;
 
-  constructor(groups: number, ...surplus: never[]) {
+  constructor(groups: number, ...surplus: []) {
     super(...surplus);
     expectSizes('nn.ChannelShuffle', { groups });
     this.groups = groups;

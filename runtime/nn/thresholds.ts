@@ -22,7 +22,7 @@ export class Threshold extends Module {
   readonly threshold: number;
   readonly value: number;
 
-  constructor(threshold: number, value: number, ...surplus: never[]) {
+  constructor(threshold: number, value: number, ...surplus: []) {
     super(...surplus);
     this.threshold = threshold;
     this.value = value;
@@ -37,7 +37,7 @@ export class Threshold extends Module {
 export class Hardshrink extends Module {
   readonly lambd: number;
 
-  constructor(lambd: number | { readonly lambd?: number } = 0.5, ...surplus: never[]) {
+  constructor(lambd: number | { readonly lambd?: number } = 0.5, ...surplus: []) {
     super(...surplus);
     this.lambd = argumentsOf('Hardshrink', { lambd: anyNumber }, lambd).lambd ?? 0.5;
   }
@@ -51,7 +51,7 @@ export class Hardshrink extends Module {
 export class Softshrink extends Module {
   readonly lambd: number;
 
-  constructor(lambd: number | { readonly lambd?: number } = 0.5, ...surplus: never[]) {
+  constructor(lambd: number | { readonly lambd?: number } = 0.5, ...surplus: []) {
     super(...surplus);
     this.lambd = argumentsOf('Softshrink', { lambd: anyNumber }, lambd).lambd ?? 0.5;
   }
@@ -72,7 +72,7 @@ export class Tanhshrink extends Module {
 export class CELU extends Module {
   readonly alpha: number;
 
-  constructor(alpha: number | { readonly alpha?: number } = 1, ...surplus: never[]) {
+  constructor(alpha: number | { readonly alpha?: number } = 1, ...surplus: []) {
     super(...surplus);
     this.alpha = argumentsOf('CELU', { alpha: anyNumber }, alpha).alpha ?? 1;
   }
@@ -86,7 +86,7 @@ export class CELU extends Module {
 export class GLU extends Module {
   readonly dim: number;
 
-  constructor(dim: number | { readonly dim?: number } = -1, ...surplus: never[]) {
+  constructor(dim: number | { readonly dim?: number } = -1, ...surplus: []) {
     super(...surplus);
     this.dim = argumentsOf('GLU', { dim: anyInteger }, dim).dim ?? -1;
   }
@@ -104,7 +104,7 @@ export class RReLU extends Module {
   constructor(
     first: number | { readonly lower?: number; readonly upper?: number } = 1 / 8,
     second?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     const kinds = { lower: anyNumber, upper: anyNumber };

@@ -72,12 +72,7 @@ abstract class TransformerLayer extends Module {
   declare dropout: Dropout;
   declare linear2: Linear;
 
-  constructor(
-    dModel: number,
-    heads: number,
-    options: TransformerLayerOptions,
-    ...surplus: never[]
-  ) {
+  constructor(dModel: number, heads: number, options: TransformerLayerOptions, ...surplus: []) {
     super(...surplus);
     expectOptions(new.target.name, options, layerKinds);
     const { dimFeedforward = 2048, dropout = 0.1, batchFirst = false } = options;
@@ -125,7 +120,7 @@ export class TransformerEncoderLayer extends TransformerLayer {
     dModel: number,
     heads: number,
     options: TransformerLayerOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(dModel, heads, options, ...surplus);
     const { layerNormEps: eps = 1e-5, bias = true } = options;
@@ -164,7 +159,7 @@ export class TransformerDecoderLayer extends TransformerLayer {
     dModel: number,
     heads: number,
     options: TransformerLayerOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(dModel, heads, options, ...surplus);
     const { dropout = 0.1, layerNormEps: eps = 1e-5, bias = true } = options;
@@ -214,7 +209,7 @@ abstract class TransformerStack<L extends Module> extends Module {
     make: (index: number) => L,
     numLayers: number,
     norm: LayerNorm | null,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     if (typeof make !== 'function') throw notAMaker(this.constructor.name, make);
@@ -251,7 +246,7 @@ export class TransformerEncoder extends TransformerStack<TransformerEncoderLayer
     make: (index: number) => TransformerEncoderLayer,
     numLayers: number,
     norm: LayerNorm | null = null,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(make, numLayers, norm, ...surplus);
   }
@@ -271,7 +266,7 @@ export class TransformerDecoder extends TransformerStack<TransformerDecoderLayer
     make: (index: number) => TransformerDecoderLayer,
     numLayers: number,
     norm: LayerNorm | null = null,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(make, numLayers, norm, ...surplus);
   }
@@ -309,7 +304,7 @@ export class Transformer extends Module {
   encoder: TransformerEncoder;
   decoder: TransformerDecoder;
 
-  constructor(options: TransformerOptions = {}, ...surplus: never[]) {
+  constructor(options: TransformerOptions = {}, ...surplus: []) {
     super(...surplus);
     expectOptions('Transformer', options, transformerKinds);
     const {

@@ -76,7 +76,7 @@ export class Adafactor extends Optimizer<AdafactorGroup, Shares> {
   constructor(
     parameters: Parameters<AdafactorGroup>,
     options: AdafactorOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     expectOptions('Adafactor', options, adafactorKinds);
     super(

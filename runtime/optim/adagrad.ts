@@ -40,11 +40,7 @@ const adagradKinds: OptionKinds<AdagradOptions> = {
 export class Adagrad extends Optimizer<AdagradGroup, number> {
   readonly sums: readonly Tensor[];
 
-  constructor(
-    parameters: Parameters<AdagradGroup>,
-    options: AdagradOptions = {},
-    ...surplus: never[]
-  ) {
+  constructor(parameters: Parameters<AdagradGroup>, options: AdagradOptions = {}, ...surplus: []) {
     expectOptions('Adagrad', options, adagradKinds);
     super(
       parameters,
@@ -107,7 +103,7 @@ export class Adadelta extends Optimizer<AdadeltaGroup, undefined> {
   constructor(
     parameters: Parameters<AdadeltaGroup>,
     options: AdadeltaOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     expectOptions('Adadelta', options, adadeltaKinds);
     super(

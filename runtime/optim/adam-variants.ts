@@ -33,11 +33,7 @@ export class Adamax extends Optimizer<MomentGroup, number> {
   readonly averages: readonly Tensor[];
   readonly largest: readonly Tensor[];
 
-  constructor(
-    parameters: Parameters<MomentGroup>,
-    options: AdamaxOptions = {},
-    ...surplus: never[]
-  ) {
+  constructor(parameters: Parameters<MomentGroup>, options: AdamaxOptions = {}, ...surplus: []) {
     expectOptions('Adamax', options, momentKinds);
     super(parameters, momentsOf(options, 2e-3), ...surplus);
     this.averages = this.newState('averages');
@@ -91,7 +87,7 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
    */
   protected readonly products: number[] = this.missed.map(() => 1);
 
-  constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}, ...surplus: never[]) {
+  constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}, ...surplus: []) {
     expectOptions('NAdam', options, nadamKinds);
     super(
       parameters,
@@ -204,7 +200,7 @@ export class RAdam extends Optimizer<AdamGroup, Rectified> {
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
 
-  constructor(parameters: Parameters<AdamGroup>, options: RAdamOptions = {}, ...surplus: never[]) {
+  constructor(parameters: Parameters<AdamGroup>, options: RAdamOptions = {}, ...surplus: []) {
     expectOptions('RAdam', options, radamKinds);
     super(parameters, decayingMomentsOf(options, 1e-3), ...surplus);
     this.averages = this.newState('averages');

@@ -84,7 +84,7 @@ export class Adam extends Optimizer<AdamGroup, Correction> {
   private readonly squareCoding: StateCoding;
   private readonly largestCoding: StateCoding;
 
-  constructor(parameters: Parameters<AdamGroup>, options: AdamOptions = {}, ...surplus: never[]) {
+  constructor(parameters: Parameters<AdamGroup>, options: AdamOptions = {}, ...surplus: []) {
     expectOptions('Adam', options, adamKinds);
     super(parameters, decayingMomentsOf(options, 1e-3), ...surplus);
     const bits = options.stateBits ?? 32;
@@ -142,7 +142,7 @@ export class AdamW extends Adam {
   constructor(
     parameters: Parameters<AdamGroup>,
     options: Omit<AdamOptions, 'decoupledWeightDecay'> = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     expectOptions('AdamW', options, adamWKinds);
     const weightDecay = options.weightDecay ?? 0.01;

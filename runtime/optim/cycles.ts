@@ -69,7 +69,7 @@ const oneCycleKinds: OptionKinds<OneCycleLROptions> = {
 export class OneCycleLR extends LRScheduler {
   protected readonly options: Required<Omit<OneCycleLROptions, 'epochs' | 'stepsPerEpoch'>>;
 
-  constructor(optimizer: Optimizer, options: OneCycleLROptions, ...surplus: never[]) {
+  constructor(optimizer: Optimizer, options: OneCycleLROptions, ...surplus: []) {
     expectOptions('OneCycleLR', options, oneCycleKinds);
     super(optimizer, ...surplus);
     const { maxLr, epochs = Number.NaN, stepsPerEpoch = Number.NaN, ...others } = options;
@@ -178,7 +178,7 @@ const cyclicKinds: OptionKinds<CyclicLROptions> = {
 export class CyclicLR extends LRScheduler {
   protected readonly options: Required<CyclicLROptions>;
 
-  constructor(optimizer: Optimizer, options: CyclicLROptions, ...surplus: never[]) {
+  constructor(optimizer: Optimizer, options: CyclicLROptions, ...surplus: []) {
     expectOptions('CyclicLR', options, cyclicKinds);
     super(optimizer, ...surplus);
     const { baseLr, maxLr } = options;

@@ -95,7 +95,7 @@ const product = (x: Tensor, y: Tensor): number => itemSync(dot(x, y));
 export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
   private memory: Memory = emptyMemory();
 
-  constructor(parameters: Parameters<LBFGSGroup>, options: LBFGSOptions = {}, ...surplus: never[]) {
+  constructor(parameters: Parameters<LBFGSGroup>, options: LBFGSOptions = {}, ...surplus: []) {
     expectOptions('LBFGS', options, lbfgsKinds);
     super(
       parameters,

@@ -16,7 +16,7 @@ export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Opti
   /** For each parameter, the number of steps it had taken when its velocity was created. */
   protected before: readonly number[] = [];
 
-  constructor(parameters: Parameters<H>, options: Rates & H, ...surplus: never[]) {
+  constructor(parameters: Parameters<H>, options: Rates & H, ...surplus: []) {
     super(parameters, options, ...surplus);
     this.prepareState();
   }

@@ -63,7 +63,7 @@ export class Muon extends Optimizer<MuonGroup, undefined> {
   /** Averages of the gradients. */
   readonly averages: readonly Tensor[];
 
-  constructor(parameters: Parameters<MuonGroup>, options: MuonOptions = {}, ...surplus: never[]) {
+  constructor(parameters: Parameters<MuonGroup>, options: MuonOptions = {}, ...surplus: []) {
     expectOptions('Muon', options, muonKinds);
     super(
       parameters,

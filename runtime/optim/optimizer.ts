@@ -92,10 +92,10 @@ export abstract class Optimizer<
   constructor(
     parameters: Parameters<H>,
     options: Pick<Rates, 'lr'> & Partial<Rates> & H,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super();
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     const { weightDecay = 0, maximize = false } = options;
     this.defaults = { ...options, weightDecay, maximize };
     this.add(groupsOf(parameters));

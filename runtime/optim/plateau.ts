@@ -75,9 +75,9 @@ export class ReduceLROnPlateau extends (ScheduleNames as new () => object) {
   /** Remaining cooldown epochs. */
   #cooling = 0;
 
-  constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}, ...surplus: never[]) {
+  constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}, ...surplus: []) {
     super();
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectOptimizer(optimizer);
     expectOptions('ReduceLROnPlateau', options, plateauKinds);
     const { factor = 0.1 } = options;

@@ -45,11 +45,7 @@ export class RMSprop extends MomentumOptimizer<RMSpropGroup, undefined> {
   /** Empty unless centered. */
   readonly averages: readonly Tensor[];
 
-  constructor(
-    parameters: Parameters<RMSpropGroup>,
-    options: RMSpropOptions = {},
-    ...surplus: never[]
-  ) {
+  constructor(parameters: Parameters<RMSpropGroup>, options: RMSpropOptions = {}, ...surplus: []) {
     expectOptions('RMSprop', options, rmspropKinds);
     super(
       parameters,

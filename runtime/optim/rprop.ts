@@ -38,7 +38,7 @@ export class Rprop extends Optimizer<RpropGroup, undefined> {
   readonly before: readonly Tensor[];
   readonly sizes: readonly Tensor[];
 
-  constructor(parameters: Parameters<RpropGroup>, options: RpropOptions = {}, ...surplus: never[]) {
+  constructor(parameters: Parameters<RpropGroup>, options: RpropOptions = {}, ...surplus: []) {
     expectOptions('Rprop', options, rpropKinds);
     super(
       parameters,
@@ -110,7 +110,7 @@ const asgdKinds: OptionKinds<ASGDOptions> = {
 export class ASGD extends Optimizer<ASGDGroup, AveragingRates> {
   readonly averages: readonly Tensor[];
 
-  constructor(parameters: Parameters<ASGDGroup>, options: ASGDOptions = {}, ...surplus: never[]) {
+  constructor(parameters: Parameters<ASGDGroup>, options: ASGDOptions = {}, ...surplus: []) {
     expectOptions('ASGD', options, asgdKinds);
     super(
       parameters,

@@ -26,9 +26,9 @@ export abstract class LRScheduler extends (RateNames as new () => object) {
   protected baseRates: readonly number[];
   protected epochs = 0;
 
-  constructor(optimizer: Optimizer, ...surplus: never[]) {
+  constructor(optimizer: Optimizer, ...surplus: []) {
     super();
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     expectOptimizer(optimizer);
     this.optimizer = optimizer;
     // Schedules created later start from the same rates.
@@ -182,7 +182,7 @@ export class SequentialLR extends LRScheduler {
     optimizer: Optimizer,
     schedulers: readonly LRScheduler[],
     milestones: readonly number[],
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(optimizer, ...surplus);
     expectOwn('SequentialLR', optimizer, schedulers);
@@ -211,7 +211,7 @@ export class SequentialLR extends LRScheduler {
 export class ChainedScheduler extends LRScheduler {
   readonly schedulers: readonly LRScheduler[];
 
-  constructor(schedulers: readonly LRScheduler[], ...surplus: never[]) {
+  constructor(schedulers: readonly LRScheduler[], ...surplus: []) {
     expectArguments('ChainedScheduler', { schedulers }, composedKinds);
     const [first] = schedulers;
     if (!first) throw noSchedules('ChainedScheduler');

@@ -17,6 +17,7 @@ import { cosine, LRScheduler, positiveInteger } from './scheduler.ts';
 type Factor = (epoch: number) => number;
 
 const steps = count(1);
+const iterations = count(0);
 const milestonesKind = arrayOf(anyNumber);
 
 const lambdaKinds = { lrLambda: either(callback, arrayOf(callback)) };
@@ -60,7 +61,7 @@ export class LambdaLR extends LRScheduler {
   constructor(
     optimizer: Optimizer,
     factor: LambdaOptions['lrLambda'] | LambdaOptions,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(optimizer, ...surplus);
     this.factors = factorsOf('LambdaLR', optimizer, factor);
@@ -81,7 +82,7 @@ export class StepLR extends LRScheduler {
     optimizer: Optimizer,
     stepSize: number | { readonly stepSize: number; readonly gamma?: number },
     gamma?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(optimizer, ...surplus);
     const kinds = { stepSize: steps, gamma: anyNumber };
@@ -107,7 +108,7 @@ export class MultiStepLR extends LRScheduler {
       | readonly number[]
       | { readonly milestones: readonly number[]; readonly gamma?: number },
     gamma?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(optimizer, ...surplus);
     const kinds = { milestones: milestonesKind, gamma: anyNumber };
@@ -131,11 +132,7 @@ export class MultiStepLR extends LRScheduler {
 export class ExponentialLR extends LRScheduler {
   readonly gamma: number;
 
-  constructor(
-    optimizer: Optimizer,
-    gamma: number | { readonly gamma: number },
-    ...surplus: never[]
-  ) {
+  constructor(optimizer: Optimizer, gamma: number | { readonly gamma: number }, ...surplus: []) {
     super(optimizer, ...surplus);
     const kinds = { gamma: anyNumber };
     const settings = argumentsOf('ExponentialLR', kinds, gamma);
@@ -170,7 +167,7 @@ export class LinearLR extends LRScheduler {
   readonly endFactor: number;
   readonly totalIters: number;
 
-  constructor(optimizer: Optimizer, options: LinearLROptions = {}, ...surplus: never[]) {
+  constructor(optimizer: Optimizer, options: LinearLROptions = {}, ...surplus: []) {
     expectOptions('LinearLR', options, linearKinds);
     super(optimizer, ...surplus);
     this.startFactor = options.startFactor ?? 1 / 3;
@@ -194,10 +191,10 @@ export class ConstantLR extends LRScheduler {
     optimizer: Optimizer,
     factor: number | { readonly factor?: number; readonly totalIters?: number } = 1 / 3,
     totalIters?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(optimizer, ...surplus);
-    const kinds = { factor: anyNumber, totalIters: count(0) };
+    const kinds = { factor: anyNumber, totalIters: iterations };
     const settings = argumentsOf('ConstantLR', kinds, factor, totalIters);
     this.factor = settings.factor ?? 1 / 3;
     this.totalIters = settings.totalIters ?? 5;
@@ -218,7 +215,7 @@ export class PolynomialLR extends LRScheduler {
     optimizer: Optimizer,
     totalIters: number | { readonly totalIters?: number; readonly power?: number } = 5,
     power?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(optimizer, ...surplus);
     const kinds = { totalIters: steps, power: anyNumber };
@@ -243,7 +240,7 @@ export class MultiplicativeLR extends LRScheduler {
   constructor(
     optimizer: Optimizer,
     factor: LambdaOptions['lrLambda'] | LambdaOptions,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(optimizer, ...surplus);
     this.factors = factorsOf('MultiplicativeLR', optimizer, factor);
@@ -275,7 +272,7 @@ export class CosineAnnealingLR extends LRScheduler {
     optimizer: Optimizer,
     tMax: number | { readonly tMax: number; readonly etaMin?: number },
     etaMin?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(optimizer, ...surplus);
     const kinds = { tMax: steps, etaMin: anyNumber };
@@ -301,7 +298,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     t0: number | { readonly t0: number; readonly tMult?: number; readonly etaMin?: number },
     tMult?: number,
     etaMin?: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(optimizer, ...surplus);
     const kinds = { t0: steps, tMult: steps, etaMin: anyNumber };

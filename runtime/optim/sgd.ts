@@ -39,7 +39,7 @@ const sgdKinds: OptionKinds<SGDOptions> = {
 
 /** Gradient descent: v ← momentum·v + g, p ← p − lr·v; as in PyTorch, the rate is not part of v. */
 export class SGD extends MomentumOptimizer<SGDGroup, number> {
-  constructor(parameters: Parameters<SGDGroup>, options: SGDOptions, ...surplus: never[]) {
+  constructor(parameters: Parameters<SGDGroup>, options: SGDOptions, ...surplus: []) {
     expectOptions('SGD', options, sgdKinds);
     super(
       parameters,

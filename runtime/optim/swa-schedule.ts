@@ -27,7 +27,7 @@ export class SWALR extends LRScheduler {
   readonly annealEpochs: number;
   readonly annealStrategy: 'cos' | 'linear';
 
-  constructor(optimizer: Optimizer, options: SWALROptions, ...surplus: never[]) {
+  constructor(optimizer: Optimizer, options: SWALROptions, ...surplus: []) {
     super(optimizer, ...surplus);
     expectOptions('SWALR', options, swaKinds);
     const { swaLr, annealEpochs = 10, annealStrategy = 'cos' } = options;

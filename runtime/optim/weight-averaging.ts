@@ -49,7 +49,7 @@ export class AveragedModel<M extends Module = Module> extends Module {
   readonly useBuffers: boolean;
   readonly avgFn: Averaging;
 
-  constructor(model: M, options: AveragedModelOptions = {}, ...surplus: never[]) {
+  constructor(model: M, options: AveragedModelOptions = {}, ...surplus: []) {
     super(...surplus);
     expectArguments('AveragedModel', { model }, { model: aModule });
     expectOptions('AveragedModel', options, averageKinds);

@@ -117,7 +117,7 @@ export function givenBothWays(
  */
 export function behindLast(owner: string, surplus: readonly unknown[]): ArgumentError {
   return new ArgumentError({
-    what: `${owner}: more arguments than it takes`,
+    what: `${owner || 'constructor'}: more arguments than it takes`,
     given: `${surplus.map(shown).join(', ')} behind the last one`,
     expected: 'the arguments of the documentation, options in one object at the end',
     remedy: 'move the value into the options if they have it, or leave it out',

@@ -128,6 +128,7 @@ export class SameValues {
     const isReadLate = this.#lastRead(same) >= firstLate;
     if (crosses || (isEarly && isReadLate) || !this.#mayReplace(id)) return false;
     this.#renamed.set(same, id);
+    if (this.#toldApart.has(same)) this.#toldApart.add(id);
     this.#dropped.add(id);
     this.#callers.add(facts.memoryOf(same));
     this.#returned.add(facts.memoryOf(same));

@@ -2,7 +2,16 @@
 
 import { describe, expect, it } from 'vitest';
 import * as distributions from '../../runtime/distributions/index.ts';
-import { ArgumentError, data, nn, optim, tidy } from '../../src/index.ts';
+import {
+  ArgumentError,
+  data,
+  nn,
+  optim,
+  type Tensor,
+  tensor,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
 import { modules, others } from './calls/modules.ts';
 import { argumentsOf } from './calls/world.ts';
 
@@ -43,10 +52,10 @@ describe('an argument behind the last one is an error', () => {
 
 it('an argument behind the options is an error that shows it', () => {
   const after: readonly (() => unknown)[] = [
-    () => new nn.BatchNorm1d(3, { eps: 1 }, ...([0.5] as never[])),
-    () => new nn.Linear(3, 4, { bias: false }, ...([0.5] as never[])),
-    () => new nn.ReLU(...([0.5] as never[])),
-    () => new optim.Adam([], { lr: 1 }, ...([0.5] as never[])),
+    () => new nn.BatchNorm1d(3, { eps: 1 }, ...([0.5] as unknown as [])),
+    () => new nn.Linear(3, 4, { bias: false }, ...([0.5] as unknown as [])),
+    () => new nn.ReLU(...([0.5] as unknown as [])),
+    () => new optim.Adam([], { lr: 1 }, ...([0.5] as unknown as [])),
   ];
   for (const create of after) expect(create).toThrow('0.5 behind the last one');
 });
@@ -62,5 +71,33 @@ it('a subclass passes its own arguments to the base class only if it has no cons
   }
   class Plain extends nn.Module {}
   expect(new Scaled(2).factor).toBe(2);
-  expect(() => new Plain(...([2] as never[]))).toThrow('Plain: more arguments than it takes');
+  const two = [2] as unknown as [];
+  expect(() => new Plain(...two)).toThrow('Plain: more arguments than it takes');
+  expect(() => new (class extends nn.Module {})(...two)).toThrow('constructor: more arguments');
+  expect(new Plain(...([undefined] as unknown as []))).toBeInstanceOf(Plain);
+
+  const fallen = (x: Tensor) => {
+    try {
+      return new Plain(...two) && x;
+    } catch {
+      return x.mul(2);
+    }
+  };
+  for (const fn of [fallen, toStatic(fallen, { fullGraph: true })])
+    expect(fn(tensor([1])).tolist()).toEqual([2]);
+});
+
+it('types of constructors are those of their parameters', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: registries are typed so
+  const any: new (...args: any[]) => nn.Module = nn.Linear;
+  const sized: new (width: number) => nn.Module = nn.ReLU;
+  const none: ConstructorParameters<typeof nn.ReLU>['length'] = 0;
+  // biome-ignore lint/suspicious/noExplicitAny: so TypeScript wants it of mixins
+  const mixed = <T extends new (...args: any[]) => nn.Module>(Base: T) =>
+    class extends Base {
+      named = 'mixed';
+    };
+  const Mixed = mixed(nn.Linear);
+  expect(new Mixed(2, 3).named).toBe('mixed');
+  expect([any, sized, none]).toEqual([nn.Linear, nn.ReLU, 0]);
 });

@@ -71,13 +71,13 @@ it('Kaiser: the shape is 12 by default, or another number', () => {
       0, 0.005059102, 1, 0.005059102, 0,
     ]);
     expect(values(kaiserWindow(3, false, 0))).toEqual([1, 1, 1]);
-    for (const beta of [Number.NaN, Number.POSITIVE_INFINITY, -86])
+    for (const beta of [Number.NaN, Number.POSITIVE_INFINITY, -91])
       expect(() => kaiserWindow(3, false, beta)).toThrow('not a beta');
     expect(() => kaiserWindow(3, false, 701, options)).toThrow('not a beta');
     // Positions are rounded to the dtype, and the window is steep.
     const steps = { float16: 2 ** -11, bfloat16: 2 ** -8, float32: 2 ** -24 };
     for (const [dtype, step] of Object.entries(steps) as [keyof typeof steps, number][])
-      for (const beta of [12, 40, 85]) {
+      for (const beta of [12, 40, 90]) {
         const exact = kaiserWindow(9, false, beta, options).dataSync();
         const found = kaiserWindow(9, false, beta, { dtype }).to('float64').dataSync();
         for (const [i, x] of exact.entries())

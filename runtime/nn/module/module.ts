@@ -35,8 +35,8 @@ export class Module {
   training: boolean;
 
   /** Explicit, so that in bundled code capture finds the constructor by its probe, like any other function. */
-  constructor(...surplus: never[]) {
-    if (surplus.length > 0) throw behindLast(new.target.name, surplus);
+  constructor(...surplus: []) {
+    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
     this.training = true;
   }
 

@@ -40,7 +40,7 @@ export abstract class RecurrentCell extends Module {
     gates: number,
     options: CellOptions,
     outputSize: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectSizes(`nn.${new.target.name}`, { inputSize, hiddenSize });
@@ -124,12 +124,7 @@ export const rnnCellKinds: OptionKinds<RNNCellOptions> = {
 export class RNNCell extends HiddenStateCell {
   readonly nonlinearity: 'tanh' | 'relu';
 
-  constructor(
-    inputSize: number,
-    hiddenSize: number,
-    options: RNNCellOptions = {},
-    ...surplus: never[]
-  ) {
+  constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}, ...surplus: []) {
     expectOptions('RNNCell', options, rnnCellKinds);
     super(inputSize, hiddenSize, 1, options, hiddenSize, ...surplus);
     this.nonlinearity = options.nonlinearity ?? 'tanh';
@@ -168,12 +163,7 @@ export abstract class MemoryCell extends RecurrentCell {
 
 /** The cell of Hochreiter and Schmidhuber. */
 export class LSTMCell extends MemoryCell {
-  constructor(
-    inputSize: number,
-    hiddenSize: number,
-    options: CellOptions = {},
-    ...surplus: never[]
-  ) {
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}, ...surplus: []) {
     expectOptions('LSTMCell', options, cellKinds);
     super(inputSize, hiddenSize, 4, options, hiddenSize, ...surplus);
   }
@@ -201,12 +191,7 @@ export class ProjectedLSTMCell extends MemoryCell {
 
 /** The cell of Cho et al.; gates in the order reset, update, candidate. */
 export class GRUCell extends HiddenStateCell {
-  constructor(
-    inputSize: number,
-    hiddenSize: number,
-    options: CellOptions = {},
-    ...surplus: never[]
-  ) {
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}, ...surplus: []) {
     expectOptions('GRUCell', options, cellKinds);
     super(inputSize, hiddenSize, 3, options, hiddenSize, ...surplus);
   }

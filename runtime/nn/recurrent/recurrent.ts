@@ -80,7 +80,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     hiddenSize: number,
     options: RecurrentOptions,
     outputSize: number,
-    ...surplus: never[]
+    ...surplus: []
   ) {
     super(...surplus);
     expectSizes(`nn.${new.target.name}`, { inputSize, hiddenSize });
@@ -288,12 +288,7 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
 
 /** Elman's network: [steps, batch, in] → outputs of all steps and the last hidden state. */
 export class RNN extends WithHiddenState<RNNCell> {
-  constructor(
-    inputSize: number,
-    hiddenSize: number,
-    options: RNNOptions = {},
-    ...surplus: never[]
-  ) {
+  constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}, ...surplus: []) {
     expectOptions('RNN', options, rnnKinds);
     super(inputSize, hiddenSize, options, hiddenSize, ...surplus);
   }
@@ -310,7 +305,7 @@ export class GRU extends WithHiddenState<GRUCell> {
     inputSize: number,
     hiddenSize: number,
     options: RecurrentOptions = {},
-    ...surplus: never[]
+    ...surplus: []
   ) {
     expectOptions('GRU', options, recurrentKinds);
     super(inputSize, hiddenSize, options, hiddenSize, ...surplus);
@@ -330,12 +325,7 @@ const lstmKinds: OptionKinds<LSTMOptions> = { ...recurrentKinds, projSize: count
 
 /** Long short-term memory: [steps, batch, in] → outputs of all steps and the last [hidden, cell]. */
 export class LSTM extends Recurrent<MemoryCell> {
-  constructor(
-    inputSize: number,
-    hiddenSize: number,
-    options: LSTMOptions = {},
-    ...surplus: never[]
-  ) {
+  constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}, ...surplus: []) {
     expectOptions('LSTM', options, lstmKinds);
     const { projSize = 0 } = options;
     if (projSize > 0 && projSize >= hiddenSize) {

@@ -1,5 +1,5 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
-import { ArgumentError } from '../../errors/errors.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { mul_ } from '../../ops/in-place/in-place.ts';
 import { clamp_ } from '../../ops/in-place/pointwise-in-place.ts';
 import { zeros } from '../../ops/movement/create.ts';
@@ -58,6 +58,14 @@ export function clipGradsWithNorm_(
 ): void {
   expectNumber('clipGradsWithNorm_', 'maxNorm', maxNorm);
   expectTensors('clipGradsWithNorm_', totalNorm);
+  if (totalNorm.numel() !== 1) {
+    throw new ShapeError({
+      what: 'clipGradsWithNorm_: not a norm',
+      given: `totalNorm [${totalNorm.shape}]`,
+      expected: 'a tensor of one element',
+      remedy: 'pass what getTotalNorm(gradients) returns',
+    });
+  }
   const list = parametersIn('clipGradsWithNorm_', parameters);
   const isAny = noGrad(() => tidy(() => scaleDown(list, maxNorm, totalNorm)));
   if (!isAny) throw noGradient('clipGradsWithNorm_', list);

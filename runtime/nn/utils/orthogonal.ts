@@ -65,7 +65,7 @@ class Orthogonal extends Module {
   readonly orthogonalMap: (typeof maps)[number];
   base: Tensor | null = null;
 
-  constructor(orthogonalMap: (typeof maps)[number], ...surplus: never[]) {
+  constructor(orthogonalMap: (typeof maps)[number], ...surplus: []) {
     super(...surplus);
     this.orthogonalMap = orthogonalMap;
   }

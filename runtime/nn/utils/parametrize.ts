@@ -31,7 +31,7 @@ class ParametrizationList extends Module {
   original: Parameter;
   readonly items: Parametrization[] = [];
 
-  constructor(original: Parameter, ...surplus: never[]) {
+  constructor(original: Parameter, ...surplus: []) {
     super(...surplus);
     this.original = original;
   }

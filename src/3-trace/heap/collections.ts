@@ -112,7 +112,7 @@ export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   const collection = taken(t, given);
   const id = keyIdentity(t, key, keysIn(t, collection));
   const written = writtenEntry(t, collection, id);
-  noteEntry(t, collection, 'mapGet', id);
+  noteEntry(t, collection, 'get', key, id);
   if (written !== undefined) return written?.value ?? undefinedVariable;
   return lookUp(t, collection as ObjectVariable, 'get', key, id);
 }
@@ -121,11 +121,12 @@ export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): V
 function noteEntry(
   t: Tracer,
   collection: CollectionVariable,
-  kind: 'mapGet' | 'mapHas',
+  method: LookupMethod,
+  key: Variable,
   id: unknown,
 ): void {
   if (collection.kind === 'newCollection' || isMadeInside(id)) return;
-  t.variables.reads?.source({ kind, base: collection.source, key: id });
+  t.variables.reads?.source(entrySource(t, collection.source, method, key, id));
 }
 
 /** Whether the key was present before the write. An iteration in progress guards the set of keys. */
@@ -142,19 +143,27 @@ function lookUp(
   key: Variable,
   id: unknown,
 ): Variable {
+  return t.read(entrySource(t, source, method, key, id), callNative(value, method, id));
+}
+
+function entrySource(
+  t: Tracer,
+  collection: Source,
+  method: LookupMethod,
+  key: Variable,
+  id: unknown,
+): Source {
   const changing = changingKey(t, key);
-  const kind = method === 'get' ? 'mapGet' : 'mapHas';
-  const entrySource: Source = changing
-    ? { kind: 'lookup', base: changing.source, plus: changing.plus, collection: source, method }
-    : { kind, base: source, key: id };
-  return t.read(entrySource, callNative(value, method, id));
+  return changing
+    ? { kind: 'lookup', base: changing.source, plus: changing.plus, collection, method }
+    : { kind: method === 'get' ? 'mapGet' : 'mapHas', base: collection, key: id };
 }
 
 export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
   const collection = taken(t, given);
   const id = keyIdentity(t, key, keysIn(t, collection));
   const written = writtenEntry(t, collection, id);
-  noteEntry(t, collection, 'mapHas', id);
+  noteEntry(t, collection, 'has', key, id);
   if (written !== undefined) return known(written !== null);
   return lookUp(t, collection as ObjectVariable, 'has', key, id);
 }

@@ -103,12 +103,21 @@ function identified(value: unknown): unknown[] {
 
 function readParts(object: object, keys: readonly string[] | null): unknown[] {
   if (keys) {
-    const properties = object as Record<string, unknown>;
-    return keys.map((key) => (owns(properties, key) ? properties[key] : absent));
+    return keys.map((key) => {
+      const property = Reflect.getOwnPropertyDescriptor(object, key);
+      if (!property) return absent;
+      return property.get ?? property.value;
+    });
   }
-  if (Array.isArray(object)) return [object.length, ...object];
-  if (ArrayBuffer.isView(object)) return [...(object as Uint8Array)];
+  if (Array.isArray(object) || ArrayBuffer.isView(object)) return elementsOf(object as unknown[]);
   return isCollection(object) ? contentsOf(object) : Reflect.ownKeys(object);
+}
+
+/** Calls no iterator, which may be the user's. */
+function elementsOf(list: ArrayLike<unknown>): unknown[] {
+  const all: unknown[] = [list.length];
+  for (let i = 0; i < list.length; i++) all.push(list[i]);
+  return all;
 }
 
 /** Stands for a property that an object doesn't have. */

@@ -13,7 +13,7 @@ const copies: Readonly<Record<string, (x: Tensor) => Tensor>> = {
   'the same shape': (x) => x.select(0, 0).view([3]),
 };
 
-type Fn = (x: Tensor, factors: Tensor) => Tensor;
+type Fn = (x: Tensor, factors: Tensor) => Tensor | readonly [Tensor, Tensor];
 
 /** The second loop's gradients come first: sums depend on which tensors are one. */
 const functions: Readonly<Record<string, (equal: (x: Tensor) => Tensor) => Fn>> = {
@@ -38,6 +38,17 @@ const functions: Readonly<Record<string, (equal: (x: Tensor) => Tensor) => Fn>> 
       out.push(h, other);
     }
     return stack(out).mul(factors.narrow(0, 0, out.length));
+  },
+  'a result between an element and a carried tensor': (equal) => (x, factors) => {
+    let h = equal(x);
+    const result = equal(x);
+    const out = [equal(x)];
+    for (let i = 0; i < x.shape[0]!; i++) {
+      h = h.add(x.select(0, i));
+      out.push(h);
+    }
+    for (let i = 0; i < x.shape[0]!; i++) out.push(x.select(0, i));
+    return [stack(out).mul(factors.narrow(0, 0, out.length)), result];
   },
   'an element that each iteration reads': (equal) => (x, factors) => {
     let h = x.select(0, 0);
@@ -68,9 +79,12 @@ describe.each(Object.entries(functions))('%s', (_, make) => {
           .reshape([rows, 3])
           .detach()
           .requiresGrad_(true);
-        const y = fn(x, factors);
-        y.sum().backward();
-        return [y.tolist(), x.grad!.tolist()];
+        const results = [fn(x, factors)].flat();
+        results
+          .map((y) => y.sum())
+          .reduce((sum, y) => sum.add(y))
+          .backward();
+        return [results.map((y) => y.tolist()), x.grad!.tolist()];
       });
       expect(found).toEqual(expected);
     }

@@ -26,6 +26,7 @@ import { expectNoCall, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
   constantOf,
+  guardIdentity,
   guardObject,
   isUndefined,
   sourceOf,
@@ -209,7 +210,7 @@ function knownValue(t: Tracer, value: Variable): unknown {
   guardSort(t, value);
   if (isCallable(value)) return tracedAsync(value) ? async () => {} : () => {};
   if (value.kind === 'object') return value.value;
-  if (value.kind === 'newObject') return instanceLike(value);
+  if (value.kind === 'newObject') return instanceLike(t, value);
   if (value.kind === 'tensor') return value.actual ?? { holderFor: null };
   if (value.kind === 'newArray')
     return value.elements.map((each) => knownValue(t, specialized(each)));
@@ -217,13 +218,14 @@ function knownValue(t: Tracer, value: Variable): unknown {
 }
 
 /** Returns an empty object with the prototype of `made`: a kind may ask for an instance of a class. */
-function instanceLike(made: NewObjectVariable): object {
+function instanceLike(t: Tracer, made: NewObjectVariable): object {
   const prototype = prototypeOf(made);
   if (prototype === undefined) return {};
   if (prototype === null) return Object.create(null);
-  return Object.create(
-    prototype.kind === 'newObject' ? instanceLike(prototype) : (prototype.value as object),
-  );
+  if (prototype.kind === 'newObject') return Object.create(instanceLike(t, prototype));
+  // Another call may make it with another prototype.
+  guardIdentity(t, prototype);
+  return Object.create(prototype.value as object);
 }
 
 /** A check of plain data that returns nothing. It runs on the known values, which are guarded. */

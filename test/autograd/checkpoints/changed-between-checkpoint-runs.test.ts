@@ -1,7 +1,7 @@
 /** What the function of a checkpointed call reads may be replaced before backward, where eager execution reruns it. */
 
 import { expect, it } from 'vitest';
-import { Captured } from '../../src/dispatch/captured-function.ts';
+import { Captured } from '../../../src/dispatch/captured-function.ts';
 import {
   checkpoint,
   FullGraphError,
@@ -10,7 +10,7 @@ import {
   seed,
   type Tensor,
   toStatic,
-} from '../../src/index.ts';
+} from '../../../src/index.ts';
 
 const [batch, width] = [4, 3];
 

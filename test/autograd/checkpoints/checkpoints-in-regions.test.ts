@@ -1,7 +1,7 @@
 /** What a checkpointed call in a branch or loop reads may be replaced, there or afterwards, before backward reruns it. */
 
 import { expect, it } from 'vitest';
-import { checkpoint, randn, seed, type Tensor, toStatic } from '../../src/index.ts';
+import { checkpoint, randn, seed, type Tensor, toStatic } from '../../../src/index.ts';
 
 interface State {
   w: Tensor;

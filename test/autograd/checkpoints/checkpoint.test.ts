@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { checkpoint } from '../../runtime/autograd/checkpoint.ts';
-import { noGrad } from '../../runtime/autograd/grad-mode.ts';
-import { grad } from '../../runtime/backward/grad.ts';
-import { AutogradError } from '../../runtime/errors/errors.ts';
-import { linear } from '../../runtime/ops/products/matmul.ts';
-import { rand } from '../../runtime/ops/random/drawn.ts';
-import { seed } from '../../runtime/random/seed.ts';
-import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { allocated, spread, type Tensor, tensor } from '../ops/eager.ts';
+import { checkpoint } from '../../../runtime/autograd/checkpoint.ts';
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { grad } from '../../../runtime/backward/grad.ts';
+import { AutogradError } from '../../../runtime/errors/errors.ts';
+import { linear } from '../../../runtime/ops/products/matmul.ts';
+import { rand } from '../../../runtime/ops/random/drawn.ts';
+import { seed } from '../../../runtime/random/seed.ts';
+import { tidy } from '../../../runtime/tensor/lifetime.ts';
+import { allocated, spread, type Tensor, tensor } from '../../ops/eager.ts';
 
 const bytes = 4096;
 const leaf = (salt = 0) => tensor(spread([1024], salt), { requiresGrad: true });

@@ -1,7 +1,7 @@
 /** What may happen between the two runs of a checkpointed function that writes to tensors from before the call. */
 
 import { expect, it } from 'vitest';
-import { Captured } from '../../src/dispatch/captured-function.ts';
+import { Captured } from '../../../src/dispatch/captured-function.ts';
 import {
   breakGraph,
   checkpoint,
@@ -14,7 +14,7 @@ import {
   type Tensor,
   toStatic,
   zeros,
-} from '../../src/index.ts';
+} from '../../../src/index.ts';
 
 const [batch, width] = [24, 8];
 

@@ -1,7 +1,7 @@
 /** `checkpoint` in captured functions: eager bits, and no inner value is kept from forward to backward. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Captured } from '../../src/dispatch/captured-function.ts';
+import { Captured } from '../../../src/dispatch/captured-function.ts';
 import {
   appliedTo,
   checkpoint,
@@ -15,9 +15,9 @@ import {
   seed,
   type Tensor,
   toStatic,
-} from '../../src/index.ts';
+} from '../../../src/index.ts';
 
-import { values, weights } from '../trace/same-as-eager.ts';
+import { values, weights } from '../../trace/same-as-eager.ts';
 
 const [width, batch, depth] = [32, 64, 8];
 const rowBytes = batch * width * 4;

@@ -4,8 +4,8 @@
  */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { randomState } from '../../runtime/random/seed.ts';
-import { Captured } from '../../src/dispatch/captured-function.ts';
+import { randomState } from '../../../runtime/random/seed.ts';
+import { Captured } from '../../../src/dispatch/captured-function.ts';
 import {
   checkpoint,
   grad,
@@ -19,7 +19,7 @@ import {
   type Tensor,
   type ToStaticOptions,
   tensor,
-} from '../../src/index.ts';
+} from '../../../src/index.ts';
 
 const [batch, width, depth] = [24, 8, 2];
 
