@@ -54,10 +54,10 @@ const same = record<SameOutput>({
 });
 
 const rerun = record<Rerun>({
-  contents: list(source),
   outputs: integers(),
   sources: list(source),
   made: list(record({ index: integer(), keys: nullable(list(string)) })),
+  contents: list(source),
 });
 
 /** A call of the clock, or of `Math.random()`. */

@@ -119,6 +119,11 @@ function named(host: object, bodies: object, fits: Equivalent['fits']): readonly
 function joinsNatively(t: Tracer, receiver: Variable): boolean {
   const method = specialized(readProperty(t, receiver, 'join'));
   if (method.kind !== 'function' || !joining.has(method.value)) return false;
+  // That of typed arrays throws for other receivers.
+  const isTyped =
+    receiver.kind === 'newTypedArray' ||
+    (receiver.kind === 'object' && isOuterTypedArray(receiver));
+  if (method.value !== Array.prototype.join && !isTyped) return false;
   guardIdentity(t, method);
   return true;
 }

@@ -112,21 +112,22 @@ export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   const collection = taken(t, given);
   const id = keyIdentity(t, key, keysIn(t, collection));
   const written = writtenEntry(t, collection, id);
-  noteEntry(t, collection, 'get', key, id);
+  const lookup = { method: 'get', key, id } as const;
+  noteEntry(t, collection, lookup);
   if (written !== undefined) return written?.value ?? undefinedVariable;
-  return lookUp(t, collection as ObjectVariable, 'get', key, id);
+  return lookUp(t, collection as ObjectVariable, lookup);
+}
+
+interface Lookup {
+  readonly method: LookupMethod;
+  readonly key: Variable;
+  readonly id: unknown;
 }
 
 /** Notes that an entry is read, which the trace may have written. */
-function noteEntry(
-  t: Tracer,
-  collection: CollectionVariable,
-  method: LookupMethod,
-  key: Variable,
-  id: unknown,
-): void {
-  if (collection.kind === 'newCollection' || isMadeInside(id)) return;
-  t.variables.reads?.source(entrySource(t, collection.source, method, key, id));
+function noteEntry(t: Tracer, collection: CollectionVariable, lookup: Lookup): void {
+  if (collection.kind === 'newCollection' || isMadeInside(lookup.id)) return;
+  t.variables.reads?.source(entrySource(t, collection.source, lookup));
 }
 
 /** Whether the key was present before the write. An iteration in progress guards the set of keys. */
@@ -136,23 +137,11 @@ function contains({ value }: ObjectVariable, { all }: WrittenEntries, id: unknow
 }
 
 /** Reads the content of a pre-existing collection before the trace. */
-function lookUp(
-  t: Tracer,
-  { value, source }: ObjectVariable,
-  method: LookupMethod,
-  key: Variable,
-  id: unknown,
-): Variable {
-  return t.read(entrySource(t, source, method, key, id), callNative(value, method, id));
+function lookUp(t: Tracer, { value, source }: ObjectVariable, lookup: Lookup): Variable {
+  return t.read(entrySource(t, source, lookup), callNative(value, lookup.method, lookup.id));
 }
 
-function entrySource(
-  t: Tracer,
-  collection: Source,
-  method: LookupMethod,
-  key: Variable,
-  id: unknown,
-): Source {
+function entrySource(t: Tracer, collection: Source, { method, key, id }: Lookup): Source {
   const changing = changingKey(t, key);
   return changing
     ? { kind: 'lookup', base: changing.source, plus: changing.plus, collection, method }
@@ -163,9 +152,10 @@ export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   const collection = taken(t, given);
   const id = keyIdentity(t, key, keysIn(t, collection));
   const written = writtenEntry(t, collection, id);
-  noteEntry(t, collection, 'has', key, id);
+  const lookup = { method: 'has', key, id } as const;
+  noteEntry(t, collection, lookup);
   if (written !== undefined) return known(written !== null);
-  return lookUp(t, collection as ObjectVariable, 'has', key, id);
+  return lookUp(t, collection as ObjectVariable, lookup);
 }
 
 /** Returns undefined if the trace doesn't know, so that the collection itself must be read. */
@@ -286,7 +276,8 @@ export function entriesAdded(
   for (const [id, entry] of state?.written ?? nothing) {
     if (!entry || entry.reinserted) return undefined;
     const wasThere =
-      !isMadeInside(id) && constantOf(t, lookUp(t, collection, 'has', entry.key, id)) === true;
+      !isMadeInside(id) &&
+      constantOf(t, lookUp(t, collection, { method: 'has', key: entry.key, id })) === true;
     if (!wasThere) added.push(entry);
     else if (!mayReplace) return undefined;
   }

@@ -1,6 +1,7 @@
 /** Functions of JavaScript whose receiver or argument is of another kind in a later call, and globals that are deleted. */
 
 import { expect, it } from 'vitest';
+import { Independent, Normal } from '../../../runtime/distributions/index.ts';
 import { type Tensor, tensor, toStatic } from '../../../src/index.ts';
 
 const expressions: Readonly<Record<string, (o: never) => unknown>> = {
@@ -13,10 +14,18 @@ const expressions: Readonly<Record<string, (o: never) => unknown>> = {
   },
   'the number of new elements': (o) => new Array(o).length,
   getPrototypeOf: (o) => Object.getPrototypeOf(o) === Array.prototype,
+  'toString of an array, by call': (o) => Array.prototype.toString.call(o),
+  'an instance': (o) => {
+    const like = Object.setPrototypeOf({ batchShape: [2], eventShape: [] }, o) as Normal;
+    return new Independent(like, 1).eventShape;
+  },
   'toString, by call': (o) => Object.prototype.toString.call(o),
 };
 
+const typed = { length: 1, 0: 'a', join: Uint8Array.prototype.join };
+
 const values = [
+  typed,
   { a: 1 },
   null,
   3,
@@ -26,6 +35,7 @@ const values = [
   'text',
   [1],
   Math.abs,
+  Normal.prototype,
 ];
 
 it.each(Object.entries(expressions))('%s: as eagerly', (_name, expression) => {
