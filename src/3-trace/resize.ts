@@ -191,7 +191,7 @@ function addInputs(
   );
 }
 
-/** Returns the tensor that stands for one that no call returned: a copy of which a reshape is a view. */
+/** Returns the replayed copy that a reshape made and returned a view of. */
 function hiddenBase(
   base: Tensor,
   outputs: readonly Tensor[],
