@@ -4,7 +4,7 @@ import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 /** This many sets of sizes are compiled when they first occur. */
 const compiledAtOnce = 256;
 
-/** This many of them if sizes combine freely, and fewer calls have had earlier combinations than were compiled. */
+/** This many of them if two sizes vary independently, and new combinations are more frequent than recurring ones. */
 const combinationsAtOnce = 16;
 
 /** Later sets of sizes are compiled at this visit. */

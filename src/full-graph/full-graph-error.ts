@@ -38,7 +38,7 @@ export class FullGraphError extends CaptureError {
   }
 }
 
-/** Turns a sentence into the end of another one, without its full stop. Names keep their capital. */
+/** Returns the sentence as the end of another one: without its full stop, and in lower case, except for a name. */
 function inSentence(text: string): string {
   const start = text.startsWith('JavaScript') ? 'J' : text.charAt(0).toLowerCase();
   return start + text.slice(1, -1);

@@ -10,6 +10,9 @@ export interface Rerun {
   readonly sources: readonly Source[];
   /** Pre-existing arrays and collections that the run changes, of which the body may read all. */
   readonly contents: readonly Source[];
-  /** Objects that the run creates, with the keys that the body reads; null for a list, of which it may read all. */
+  /**
+   * Objects that the run creates, with the keys that the body reads; null for arrays and collections, of which it may
+   * read all, and for objects whose keys it lists.
+   */
   readonly made: readonly { readonly index: number; readonly keys: readonly string[] | null }[];
 }

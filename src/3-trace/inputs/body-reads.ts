@@ -11,7 +11,7 @@ export class BodyReads {
   readonly cells = new OwnSet<CellVariable>();
   /** Objects that the trace creates, with the keys that were read. */
   readonly #objects = new OwnMap<NewObjectVariable, Set<string>>();
-
+  /** Objects that the trace creates, whose keys were listed. */
   readonly #listed = new OwnSet<NewObjectVariable>();
 
   get sources(): readonly Source[] {
@@ -41,7 +41,10 @@ export class BodyReads {
     else this.#objects.set(object, new Set([key]));
   }
 
-  /** Returns the arrays and collections among the values that were read, whose content counts as read. */
+  /**
+   * Returns the arrays and collections among the values that were read, whose content counts as read, and the objects
+   * whose keys were listed.
+   */
   lists(changed: readonly Variable[]): readonly Variable[] {
     const cells = [...this.cells].map(({ content }) => content);
     const properties = [...this.#objects].flatMap(([{ entries }, keys]) =>

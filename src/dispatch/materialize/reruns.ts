@@ -39,7 +39,7 @@ export function watchingReruns(
   };
 }
 
-/** Returns the node of the run. */
+/** Returns the nodes of the outputs that the run computed. */
 function nodesOf({ inputs, outputs }: RunValues): readonly RunProgramNode[] {
   const earlier = new Set(inputs.map(({ gradEdge }) => gradEdge?.node));
   return outputs.flatMap(({ gradEdge }) => {
