@@ -26,16 +26,28 @@ function progressBar(title: string, steps: number): Progress {
     },
     cliProgress.Presets.shades_classic,
   );
+  // Ctrl-C ends the process, but first brings back the cursor and line wrapping.
+  const interrupted = (signal: NodeJS.Signals): void => {
+    stop();
+    process.kill(process.pid, signal);
+  };
+  const stop = (): void => {
+    bar.stop();
+    for (const signal of signals) process.off(signal, interrupted);
+  };
+  for (const signal of signals) process.once(signal, interrupted);
   bar.start(steps, 0, { loss: '…' });
   return {
     step: (step, loss) => bar.update(step, { loss: loss.toFixed(4) }),
     done(summary) {
-      bar.stop();
+      stop();
       console.log(`${title.padEnd(28)} ${summary}`);
     },
-    stop: () => bar.stop(),
+    stop,
   };
 }
+
+const signals = ['SIGINT', 'SIGTERM'] as const;
 
 function progressLines(title: string, steps: number): Progress {
   const parts = 4;
