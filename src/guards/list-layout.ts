@@ -1,3 +1,4 @@
+import { statePlaces } from '../../runtime/nn/module/state-places.ts';
 import { sameShape } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { lookupGetter } from './inherited-property.ts';
@@ -91,6 +92,23 @@ export function hasBareTensors(array: object, key: PropertyKey | undefined): boo
     return Object.getPrototypeOf(value) === Tensor.prototype && !Object.hasOwn(value, key!);
   };
   return listLayout(array) !== undefined && (array as readonly unknown[]).every(isBare);
+}
+
+/** Returns what `statePlaces` finds, as text; undefined if that would run a getter or a Proxy's handler. */
+export function statePlacesIn(array: object): string | undefined {
+  const elements = array as readonly unknown[];
+  for (let i = 0; i < elements.length; i++) {
+    if (lookupGetter.call(elements, i) !== undefined || leadsToProxy(elements[i])) return undefined;
+  }
+  return statePlaces(elements).join();
+}
+
+function leadsToProxy(value: unknown): boolean {
+  for (let holder = value; typeof holder === 'object' && holder !== null; ) {
+    if (isProxy(holder)) return true;
+    holder = Object.getPrototypeOf(holder) as unknown;
+  }
+  return false;
 }
 
 function isAlike(a: unknown, b: unknown): boolean {

@@ -6,7 +6,7 @@
 import { callNative, countsUp } from './collection-slots.ts';
 import { type HostTypeName, hostType, readDate } from './host-types.ts';
 import { lookupGetter } from './inherited-property.ts';
-import { hasBareTensors, listLayout } from './list-layout.ts';
+import { hasBareTensors, listLayout, statePlacesIn } from './list-layout.ts';
 import { isProxy } from './plain.ts';
 import { isTypedArray } from './types/typed-array-types.ts';
 
@@ -54,6 +54,8 @@ const queries = {
   isTypedArray: (object: object): boolean => isTypedArray(object),
   tensors: listLayout,
   bareTensors: hasBareTensors,
+  /** The indices of an array's elements that are modules or their state. */
+  statePlaces: statePlacesIn,
   /** The element of an array at the distance `key` from its end, which is 1 for the last one. */
   fromEnd: elementFromEnd,
   /** The object that a WeakRef refers to, if it is alive. */

@@ -103,6 +103,7 @@ const queries = {
   ...{
     tensors: 0,
     bareTensors: 0,
+    statePlaces: 0,
     fromEnd: 0,
     target: 0,
     entries: 0,

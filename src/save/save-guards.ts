@@ -106,6 +106,8 @@ function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): Sa
       }
       // Handled like `bare`.
       if (source.kind === 'query' && source.query === 'bareTensors') return [];
+      // Arrays in modules, which are no arguments.
+      if (source.kind === 'query' && source.query === 'statePlaces') return [];
       if (!isPrimitiveValue(value)) return refuse(guard, trace);
       return [{ kind, source: mapper.of(guard.source), value }];
     }

@@ -5,7 +5,10 @@ import { isModule } from './is-module.ts';
 import type { Module } from './module.ts';
 import { isState } from './parameter.ts';
 
-/** Yields the tensors of this module and its descendants, each once, with their names. */
+/**
+ * Yields the tensors of this module and its descendants, each once, with their names; of arrays, only those that are
+ * state.
+ */
 export function* namedTensors(
   module: Module,
   seen = new Set<object>(),
@@ -52,6 +55,13 @@ export function* stateOf(
     for (const [name, tensor] of stateOf(value, path)) {
       yield [module.stateName(`${key}.${name}`), tensor];
     }
+  }
+}
+
+/** Yields a module's own tensors, also those that are not state. */
+export function* ownTensors(module: Module): Generator<Tensor> {
+  for (const holder of module.tensorHolders()) {
+    for (const value of Object.values(holder)) if (value instanceof Tensor) yield value;
   }
 }
 

@@ -17,8 +17,9 @@ import {
 } from './module-hooks.ts';
 import { type LoadOptions, type LoadResult, loadInto, type StateDict } from './module-state.ts';
 import { moduleText } from './module-text.ts';
-import { namedModules, namedTensors, replaceTensors, stateOf } from './module-walk.ts';
+import { namedModules, namedTensors, ownTensors, replaceTensors, stateOf } from './module-walk.ts';
 import { isBuffer, isParameter, type Parameter, sameRole } from './parameter.ts';
+import { statePlaces } from './state-places.ts';
 
 export interface Module {
   /** Computes the module's output. Subclasses define it, except mere containers such as lists of modules. */
@@ -45,11 +46,11 @@ export class Module {
     return Object.entries(this);
   }
 
-  /** Yields own tensors and modules by path, those in arrays by index. */
+  /** Yields own values by path; of arrays, the modules and the state in them, by index. */
   *ownEntries(): Generator<[path: string, value: unknown]> {
     for (const [key, value] of this.ownValues()) {
       if (!Array.isArray(value)) yield [key, value];
-      else for (const [i, item] of value.entries()) yield [`${key}.${i}`, item];
+      else for (const i of statePlaces(value)) yield [`${key}.${i}`, value[i]];
     }
   }
 
@@ -241,7 +242,7 @@ export class Module {
 
   /** Frees every tensor of this module and its descendants, with its gradient. */
   dispose(): void {
-    for (const [, tensor] of namedTensors(this)) release(tensor);
+    for (const module of this.modules()) for (const tensor of ownTensors(module)) release(tensor);
   }
 
   [Symbol.dispose](): void {

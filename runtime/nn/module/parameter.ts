@@ -40,10 +40,18 @@ export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
 export function isParameter(tensor: Tensor): boolean {
   const role = roles.get(tensor);
   if (role !== undefined) return role === 'parameter';
-  // A disposed result has lost its history and looks like a leaf.
-  if (tensor.disposed || !tensor.requiresGrad || !tensor.isLeaf) return false;
+  if (!becomesParameter(tensor)) return false;
   roles.set(tensor, 'parameter');
   return true;
+}
+
+/** A disposed result has lost its history and looks like a leaf. */
+const becomesParameter = (tensor: Tensor): boolean =>
+  !tensor.disposed && tensor.requiresGrad && tensor.isLeaf;
+
+/** Whether the tensor has a role, or gets one when a module finds it. */
+export function mayBeState(tensor: Tensor): boolean {
+  return roles.has(tensor) || becomesParameter(tensor);
 }
 
 export function isBuffer(tensor: Tensor): boolean {

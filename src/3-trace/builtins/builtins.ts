@@ -1,5 +1,6 @@
 /** The native functions that the tracer models: functions performed on variables, and pure functions. */
 
+import { statePlaces } from '../../../runtime/nn/module/state-places.ts';
 import { textCall } from '../control-flow/numbers/text-operations.ts';
 import { orRaise } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -20,6 +21,7 @@ import { dateBuiltins } from './dates.ts';
 import { boundBuiltin, hostBuiltins } from './host-objects.ts';
 import { jsonBuiltins } from './json.ts';
 import { withKnownPlaces } from './known-places.ts';
+import { traceStatePlaces } from './lists/state-places.ts';
 import { numberCallBuiltins } from './number-calls.ts';
 import { objectBuiltins } from './objects.ts';
 import { promiseBuiltins } from './promises.ts';
@@ -46,6 +48,7 @@ const performed: ReadonlyMap<HostFunction, Builtin> = new Map<HostFunction, Buil
   ...errorBuiltins,
   ...symbolBuiltins,
   ...hostBuiltins,
+  [statePlaces, traceStatePlaces],
 ]);
 
 /** Returns the result of a host function; undefined if it is not modeled for these operands. */
