@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { inlineMap } from './inline-map.ts';
 import { isIncluded, type PluginOptions } from './options.ts';
+import { onOriginalLines } from './original-lines.ts';
 import { type CompiledModule, compileWithRolldown, isTyped } from './rolldown-types.ts';
 import { transform } from './transform.ts';
 
@@ -35,7 +36,10 @@ export function bunSetup(options: PluginOptions): (build: BunBuild) => void {
       if (!isIncluded(path, options)) return unchanged;
       const instrumented = ({ code, map }: CompiledModule): Loaded => {
         const done = transform(code, path, options, map);
-        return done ? { contents: done.code + inlineMap(done.map), loader: 'js' } : unchanged;
+        if (!done) return unchanged;
+        // Bun's runtime reads no map of a plugin.
+        const text = map ? onOriginalLines(done.code, done.map) : done.code;
+        return { contents: text + inlineMap(done.map), loader: 'js' };
       };
       if (!isTyped(path)) return instrumented({ code: text, map: undefined, step: undefined });
       const compiled = compileWithRolldown(text, path, undefined, {

@@ -31,7 +31,7 @@ export const captureRefusals = {
     explanation: 'The function uses outer variables, and nothing here can read them.',
     remedy:
       "Add `tostatic.vite()` (or rollup, esbuild, webpack) of 'tostatic/plugin' to the bundler's " +
-      'plugins, start Node with `--import tostatic/plugin/node`, or pass `scope: { name: value }`.',
+      'plugins, start Node with `--import tostatic/plugin/node` (Bun, Deno: `--preload`, see docs/plugin.md), or pass `scope: { name: value }`.',
   },
   'shadowed-name': {
     explanation:

@@ -93,7 +93,10 @@ function mayHaveHistory(t: Tracer, written: ValueId): boolean {
 }
 
 const hasEffects = () =>
-  new GraphBreak('framework-call', 'checkpoint() of a function with effects');
+  new GraphBreak(
+    'framework-call',
+    'checkpoint() of a function with effects, such as a counter, which backward repeats (move them out of it)',
+  );
 
 /** Returns the values that the ops read but didn't create. */
 function readFromOutside(ops: readonly ProgramOp[]): ValueId[] {
