@@ -8,7 +8,7 @@ import { tensor } from '../ops/core/create.ts';
 import { indexSelect } from '../ops/indexing/indexing.ts';
 import { select } from '../ops/movement/movement.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
-import { behindLast, expectArguments } from '../options/expect-options.ts';
+import { expectArguments, expectNoMore } from '../options/expect-options.ts';
 import { anObject, anyInteger, anyNumber, arrayOf, withLength } from '../options/option-kinds.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -68,7 +68,7 @@ export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchData
     indices: ArrayLike<number>,
     ...surplus: []
   ) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectArguments('Subset', { dataset, indices }, { dataset: withLength, indices: withLength });
     this.dataset = dataset;
     this.indices = indicesOf('Subset', indices, dataset.length);
@@ -106,7 +106,7 @@ export class StackDataset<
   readonly length: number;
 
   constructor(datasets: D, ...surplus: []) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectArguments('StackDataset', { datasets }, { datasets: anObject });
     const all: readonly Dataset<unknown>[] = Object.values(datasets);
     expectArguments('StackDataset', { datasets: all }, { datasets: arrayOf(withLength) });
@@ -139,7 +139,7 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
   readonly datasets: readonly Dataset<Sample>[];
 
   constructor(datasets: readonly Dataset<Sample>[], ...surplus: []) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectArguments('ConcatDataset', { datasets }, { datasets: arrayOf(withLength) });
     this.datasets = datasets;
   }

@@ -1,8 +1,8 @@
 import { DataError } from '../errors/errors.ts';
 import { tensor } from '../ops/core/create.ts';
 import {
-  behindLast,
   expectArguments,
+  expectNoMore,
   expectOptions,
   type OptionKinds,
 } from '../options/expect-options.ts';
@@ -55,7 +55,7 @@ export class ImageDataset implements BatchDataset<ImageBatch> {
     options: ImageDatasetOptions = mnistOptions,
     ...surplus: []
   ) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectArguments('ImageDataset', { images, labels }, { images: byteArray, labels: byteArray });
     expectOptions('ImageDataset', options, imageKinds);
     const { height, width, mean, std } = options;

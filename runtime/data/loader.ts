@@ -1,7 +1,7 @@
 import { currentDevice } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { pauseDue } from '../memory/pressure.ts';
-import { behindLast, shown } from '../options/expect-options.ts';
+import { expectNoMore, shown } from '../options/expect-options.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -65,7 +65,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     options: DataLoaderOptions & CollateOption<never, Batch> = {},
     ...surplus: []
   ) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     if (typeof dataset !== 'object' || dataset === null) throw noDataset(dataset);
     this.dataset = countable(dataset);
     expectLoaderOptions(this.dataset, options);

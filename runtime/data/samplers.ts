@@ -2,8 +2,8 @@
 
 import { ArgumentError } from '../errors/errors.ts';
 import {
-  behindLast,
   expectArguments,
+  expectNoMore,
   expectOptions,
   type OptionKinds,
 } from '../options/expect-options.ts';
@@ -22,7 +22,7 @@ export class SequentialSampler implements Sampler {
   readonly length: number;
 
   constructor(dataset: { readonly length: number }, ...surplus: []) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectArguments('SequentialSampler', { dataset }, { dataset: withLength });
     this.length = dataset.length;
   }
@@ -74,7 +74,7 @@ export class RandomSampler implements Sampler {
     options: RandomSamplerOptions = {},
     ...surplus: []
   ) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectArguments('RandomSampler', { dataset }, { dataset: withLength });
     expectOptions('RandomSampler', options, randomKinds);
     this.#samples = dataset.length;
@@ -107,7 +107,7 @@ export class SubsetRandomSampler implements Sampler {
   readonly #draws: Draws;
 
   constructor(indices: Iterable<number>, options: { readonly seed?: number } = {}, ...surplus: []) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectArguments('SubsetRandomSampler', { indices }, { indices: iterable });
     expectOptions('SubsetRandomSampler', options, { seed: anyInteger });
     this.indices = [...indices];
@@ -137,7 +137,7 @@ export class WeightedRandomSampler implements Sampler {
     options: { readonly replacement?: boolean; readonly seed?: number } = {},
     ...surplus: []
   ) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectArguments(
       'WeightedRandomSampler',
       { weights, numSamples },
@@ -207,7 +207,7 @@ export class BatchSampler implements Iterable<Int32Array> {
   readonly dropLast: boolean;
 
   constructor(sampler: Sampler, batchSize: number, dropLast = false, ...surplus: []) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectArguments(
       'BatchSampler',
       { sampler, batchSize, dropLast },

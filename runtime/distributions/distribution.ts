@@ -11,8 +11,8 @@ import { rand, randn } from '../ops/random/drawn.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { sum } from '../ops/reduce/reduce.ts';
 import {
-  behindLast,
   expectArguments,
+  expectNoMore,
   type OptionKinds,
   wrongValue,
 } from '../options/expect-options.ts';
@@ -33,7 +33,7 @@ export abstract class Distribution extends (DistributionNames as new () => objec
 
   constructor(batchShape: Shape, eventShape: Shape = [], ...surplus: []) {
     super();
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     this.batchShape = batchShape;
     this.eventShape = eventShape;
   }

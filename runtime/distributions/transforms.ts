@@ -31,7 +31,7 @@ import {
 } from '../ops/pointwise/pointwise.ts';
 import { sum } from '../ops/reduce/reduce.ts';
 import { cumprod, cumsum } from '../ops/reduce/scans.ts';
-import { behindLast, expectArguments, expectOptions } from '../options/expect-options.ts';
+import { expectArguments, expectNoMore, expectOptions } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
 import {
   anyNumber,
@@ -53,7 +53,7 @@ export abstract class Transform {
   readonly eventDim: number = 0;
 
   constructor(...surplus: []) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
   }
 
   /** 1 or −1 for a rising or falling function, or a tensor of these. */

@@ -4,7 +4,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { full } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
 import { expectFunction, noParameters } from '../options/expect-arguments.ts';
-import { behindLast, shown, unknownOption } from '../options/expect-options.ts';
+import { expectNoMore, shown, unknownOption } from '../options/expect-options.ts';
 import { isAsync } from '../options/is-async.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
@@ -95,7 +95,7 @@ export abstract class Optimizer<
     ...surplus: []
   ) {
     super();
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     const { weightDecay = 0, maximize = false } = options;
     this.defaults = { ...options, weightDecay, maximize };
     this.add(groupsOf(parameters));

@@ -1,8 +1,8 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { isNumber } from '../ops/numbers/symbolic-number.ts';
 import {
-  behindLast,
   expectArguments,
+  expectNoMore,
   expectOptions,
   type OptionKinds,
 } from '../options/expect-options.ts';
@@ -77,7 +77,7 @@ export class ReduceLROnPlateau extends (ScheduleNames as new () => object) {
 
   constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}, ...surplus: []) {
     super();
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectOptimizer(optimizer);
     expectOptions('ReduceLROnPlateau', options, plateauKinds);
     const { factor = 0.1 } = options;

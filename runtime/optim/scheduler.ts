@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { behindLast, expectArguments, shown } from '../options/expect-options.ts';
+import { expectArguments, expectNoMore, shown } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, that } from '../options/option-kinds.ts';
 import { RateNames } from './absent-names.ts';
 import { noteChanging } from './changing-rates.ts';
@@ -28,7 +28,7 @@ export abstract class LRScheduler extends (RateNames as new () => object) {
 
   constructor(optimizer: Optimizer, ...surplus: []) {
     super();
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     expectOptimizer(optimizer);
     this.optimizer = optimizer;
     // Schedules created later start from the same rates.

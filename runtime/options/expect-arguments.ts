@@ -6,11 +6,11 @@ import { shown } from './expect-options.ts';
 import { isAsync } from './is-async.ts';
 
 /** Throws ArgumentError unless the value is a function. `owner` is the user-visible name of the callee. */
-export function expectFunction(owner: string, given: unknown): void {
-  if (typeof given === 'function') return;
+export function expectFunction(owner: string, value: unknown): void {
+  if (typeof value === 'function') return;
   throw new ArgumentError({
     what: `${owner}: not a function`,
-    given: shown(given),
+    given: shown(value),
     expected: 'a function',
     remedy: 'pass the function itself: () => { … }',
   });
@@ -20,9 +20,9 @@ export function expectFunction(owner: string, given: unknown): void {
  * Throws ArgumentError unless the value is a function that is not async: the effect of `owner` would end at its first
  * `await`. `call` is the call of `owner` that the hint shows.
  */
-export function expectSync(owner: string, given: unknown, call?: string): void {
-  expectFunction(owner, given);
-  if (isAsync(given)) throw asyncGiven(owner, call);
+export function expectSync(owner: string, fn: unknown, call?: string): void {
+  expectFunction(owner, fn);
+  if (isAsync(fn)) throw asyncGiven(owner, call);
 }
 
 /** Returns the error for a function that continues after its call has returned. */
@@ -53,10 +53,10 @@ export function expectSizes(owner: string, sizes: Readonly<Record<string, unknow
 }
 
 /** Returns the error for parameters that aren't iterable, such as a module. */
-export function noParameters(owner: string, given: unknown): ArgumentError {
+export function noParameters(owner: string, value: unknown): ArgumentError {
   return new ArgumentError({
     what: `${owner}: not parameters`,
-    given: shown(given),
+    given: shown(value),
     expected: 'tensors in an array, or what model.parameters() returns',
     remedy: 'pass model.parameters()',
   });

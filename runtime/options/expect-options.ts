@@ -37,13 +37,13 @@ export function expectOptions<O extends object>(
 /** Throws ArgumentError for the first argument that its kind doesn't accept; arguments are given by name. */
 export function expectArguments<A extends object>(
   owner: string,
-  given: A,
+  actual: A,
   kinds: OptionKinds<A>,
 ): void {
   // Own names only: user code may extend Object.prototype.
   for (const name of Object.keys(kinds) as (keyof A & string)[]) {
     const { accepts, expected } = kinds[name];
-    if (!accepts(given[name])) throw wrongValue(owner, name, given[name], expected);
+    if (!accepts(actual[name])) throw wrongValue(owner, name, actual[name], expected);
   }
 }
 
@@ -79,25 +79,25 @@ export function expectNames<O extends object>(
 }
 
 /** Whether the value may be options; a tensor or list in their position is another argument. */
-export const canBeOptions = (given: unknown): given is object =>
-  typeof given === 'object' && given !== null && !Array.isArray(given) && !isTensor(given);
+export const canBeOptions = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isTensor(value);
 
 /** Returns the error for options that are not an object. */
 export function notAnObject(
   owner: string,
-  given: unknown,
+  value: unknown,
   names: readonly string[],
   remedy = `name the option: { ${names[0]}: … }`,
 ): ArgumentError {
   return new ArgumentError({
     what: `${owner}: options that are not an object`,
-    given: shown(given),
+    given: shown(value),
     expected: `an object with ${names.join(', ')}`,
     remedy,
   });
 }
 
-/** Returns the error for a value by position behind the object that has all arguments. */
+/** Returns the error for a positional argument after the object that has all arguments. */
 export function givenBothWays(
   owner: string,
   other: unknown,
@@ -112,11 +112,12 @@ export function givenBothWays(
 }
 
 /**
- * Returns the error for arguments behind the last one, which JavaScript would ignore. Constructors pass theirs on to the
- * base class, which throws it.
+ * Throws ArgumentError for arguments after the last one, which JavaScript would ignore. Constructors pass theirs on to
+ * the base class, which checks them.
  */
-export function behindLast(owner: string, surplus: readonly unknown[]): ArgumentError {
-  return new ArgumentError({
+export function expectNoMore(owner: string, surplus: readonly unknown[]): void {
+  if (surplus.every((each) => each === undefined)) return;
+  throw new ArgumentError({
     what: `${owner || 'constructor'}: more arguments than it takes`,
     given: `${surplus.map(shown).join(', ')} behind the last one`,
     expected: 'the arguments of the documentation, options in one object at the end',

@@ -3,7 +3,7 @@ import type { HookHandle } from '../../backward/hooks.ts';
 import { defineAbsent, defineSnakeCase } from '../../errors/absent-names.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectFunction } from '../../options/expect-arguments.ts';
-import { behindLast, shown } from '../../options/expect-options.ts';
+import { expectNoMore, shown } from '../../options/expect-options.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { TransferTarget } from '../../tensor-methods/transfer.ts';
@@ -37,7 +37,7 @@ export class Module {
 
   /** Explicit, so that in bundled code capture finds the constructor by its probe, like any other function. */
   constructor(...surplus: []) {
-    if (surplus.some((each) => each !== undefined)) throw behindLast(new.target.name, surplus);
+    expectNoMore(new.target.name, surplus);
     this.training = true;
   }
 

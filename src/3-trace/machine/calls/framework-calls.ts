@@ -17,7 +17,6 @@ import {
 } from '../../../../runtime/ops/convolution/convolution-options.ts';
 import { expectNoStride, expectSizes } from '../../../../runtime/options/expect-arguments.ts';
 import {
-  behindLast,
   expectArguments,
   expectOptions,
   unknownOption,
@@ -183,7 +182,6 @@ const performed = new Map<unknown, TracedImplementation>([
   [formatSpec, traceThrow],
   [thrownBy, traceThrow],
   [unknownOption, traceThrow],
-  [behindLast, traceThrow],
 ]);
 
 /** The functions that the tracer performs itself, in the same order in every process. */

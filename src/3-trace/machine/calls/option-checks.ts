@@ -15,6 +15,7 @@ import {
   expectWithin,
 } from '../../../../runtime/ops/record/positional.ts';
 import { expectFunction } from '../../../../runtime/options/expect-arguments.ts';
+import { expectNoMore } from '../../../../runtime/options/expect-options.ts';
 import type { NumberBound, OptionKind } from '../../../../runtime/options/option-kinds.ts';
 import * as kinds from '../../../../runtime/options/option-kinds.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
@@ -32,6 +33,7 @@ import {
   sourceOf,
   typeOf,
 } from '../../state/value-guards.ts';
+import { expand } from '../../values/iterators.ts';
 import { deferToRun } from '../../values/numbers.ts';
 import { plainValues } from '../../values/objects/host-objects.ts';
 import { readProperty } from '../../values/properties.ts';
@@ -59,9 +61,9 @@ const rejected = () => new GraphBreak('throw', 'a module rejects its input');
 export function traceExpectOptions(
   t: Tracer,
   _receiver: Variable,
-  [, given = undefinedVariable, accepted = undefinedVariable]: readonly Variable[],
+  [, object = undefinedVariable, accepted = undefinedVariable]: readonly Variable[],
 ): Variable {
-  const options = specialized(given);
+  const options = specialized(object);
   if (isPrimitiveVariable(options) || options.kind === 'tensor' || isArray(options)) {
     throw rejected();
   }
@@ -76,14 +78,14 @@ export function traceExpectOptions(
   return undefinedVariable;
 }
 
-/** `expectArguments(owner, given, kinds)`: the same for positional arguments. */
+/** `expectArguments(owner, actual, kinds)`: the same for positional arguments. */
 export function traceExpectArguments(
   t: Tracer,
   _receiver: Variable,
-  [, given = undefinedVariable, accepted = undefinedVariable]: readonly Variable[],
+  [, actual = undefinedVariable, accepted = undefinedVariable]: readonly Variable[],
 ): Variable {
   for (const name of plainKeys(t, accepted)) {
-    const value = specialized(readProperty(t, given, name));
+    const value = specialized(readProperty(t, actual, name));
     const kind = specialized(readProperty(t, accepted, name));
     if (isPrimitiveVariable(kind)) throw rejected();
     if (kind.kind !== 'object') throw new GraphBreak('framework-call', `the kind of ${name}`);
@@ -144,16 +146,20 @@ export const operandChecks: readonly (readonly [
   performed: TracedImplementation,
 ])[] = [
   [expectTensors, traceEach(mayBeTensor)],
-  [expectOptional, traceEach((t, own) => isMissing(t, own) || mayBeTensor(t, own))],
+  [expectOptional, traceEach((t, operand) => isMissing(t, operand) || mayBeTensor(t, operand))],
   [expectTensorList, traceEach(areTensors)],
   [expectList, traceEach(isList, 2)],
-  [expectFunction, traceEach((_t, own) => isCallable(own))],
+  [
+    expectNoMore,
+    traceEach((t, surplus) => expand(t, surplus).every((each) => isUndefined(t, each))),
+  ],
+  [expectFunction, traceEach((_t, callback) => isCallable(callback))],
   [expectNumber, traceEach(hasType('number'), 2)],
   [
     expectWithin,
-    (t, _receiver, [, , own = undefinedVariable, least = known(0), most]) => {
-      const isWithin = hasType('number')(t, own) && compares(t, '<=', least, own);
-      if (!isWithin || (most && !compares(t, '<=', own, most))) throw rejected();
+    (t, _receiver, [, , value = undefinedVariable, least = known(0), most]) => {
+      const isWithin = hasType('number')(t, value) && compares(t, '<=', least, value);
+      if (!isWithin || (most && !compares(t, '<=', value, most))) throw rejected();
       return undefinedVariable;
     },
   ],
