@@ -36,7 +36,7 @@ import { type BudgetMissed, StepBudget } from './step-budget.ts';
 export type { ToStaticOptions } from '../options/static-options.ts';
 
 /** The calls of a function before the compiler was loaded. */
-export interface EarlierCalls {
+interface EarlierCalls {
   readonly stats: StatsCounter;
   readonly cold: ColdCalls | null;
 }

@@ -9,7 +9,7 @@ import { compileWithRolldown } from './rolldown-types.ts';
 import { transform } from './transform.ts';
 
 /** `this` of a loader in webpack and Turbopack. */
-export interface LoaderContext {
+interface LoaderContext {
   readonly resourcePath: string;
   getOptions(): PluginOptions;
   async(): LoaderCallback;

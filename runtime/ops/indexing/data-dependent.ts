@@ -31,7 +31,7 @@ export class ShapeDependsOnData extends ArgumentError {
 }
 
 /** Throws unless the tensor's data can be read: it is neither disposed nor a value of a program. */
-export function expectStored(op: string, x: Tensor): void {
+function expectStored(op: string, x: Tensor): void {
   expectTensors(op, x);
   if (x.traced) throw new ShapeDependsOnData(op, x);
   x.holderFor(op);

@@ -1,10 +1,11 @@
+import { hasUseStrict } from '../../vm/syntax/function-node.ts';
 import { patternNames } from '../../vm/syntax/patterns.ts';
 import { analyzeTarget } from './analyze-target.ts';
 import { type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 import { hoistLexical, hoistVars } from './hoist.ts';
 import { recordDeclared, type ScopeContext } from './scope-context.ts';
-import { hasUseStrict, type ScriptWalk } from './script-walk.ts';
+import type { ScriptWalk } from './script-walk.ts';
 
 /** Analyzes a function: appends its facts, then visits its parameters and body in new scopes. */
 export function analyzeFunction(
@@ -15,7 +16,7 @@ export function analyzeFunction(
   classNode?: ClassNode,
 ): void {
   const block = node.body.type === 'BlockStatement' ? node.body.body : undefined;
-  const strict = outside.strict || (block !== undefined && hasUseStrict(block));
+  const strict = outside.strict || hasUseStrict(node);
   let context = outside;
   if (node.type === 'FunctionExpression' && node.id) {
     const selfScope = new LexicalScope('block', outside.scope);

@@ -1,5 +1,6 @@
 import type { AnyNode, Program } from 'acorn';
 import { childrenOf } from '../../vm/syntax/children.ts';
+import { hasUseStrict } from '../../vm/syntax/function-node.ts';
 import { patternNames } from '../../vm/syntax/patterns.ts';
 import { addNamesOfFields, analyzeClass } from './analyze-class.ts';
 import { analyzeFunction } from './analyze-function.ts';
@@ -22,7 +23,7 @@ import {
   referencePrivate,
   type ScopeContext,
 } from './scope-context.ts';
-import { hasUseStrict, type ScriptWalk } from './script-walk.ts';
+import type { ScriptWalk } from './script-walk.ts';
 
 export interface ScriptFacts {
   readonly program: LexicalScope;
@@ -44,7 +45,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
   const program = new LexicalScope('program', undefined);
   hoistVars(ast.body, program);
   hoistLexical(ast.body, program);
-  const strict = ast.sourceType === 'module' || hasUseStrict(ast.body);
+  const strict = ast.sourceType === 'module' || hasUseStrict(ast);
   const walk: ScriptWalk = { functions, classes, visit };
   const top: ScopeContext = {
     scope: program,

@@ -10,8 +10,3 @@ export interface ScriptWalk {
   readonly classes: Map<ClassNode, FunctionBoundary>;
   visit(node: AnyNode | null | undefined, context: ScopeContext): void;
 }
-
-export const hasUseStrict = (body: readonly AnyNode[]): boolean =>
-  body.some(
-    (statement) => statement.type === 'ExpressionStatement' && statement.directive === 'use strict',
-  );

@@ -2,6 +2,7 @@ import type { AnyNode, FunctionDeclaration, Statement } from 'acorn';
 import { statementsIn } from '../../vm/syntax/children.ts';
 import { patternNames } from '../../vm/syntax/patterns.ts';
 import { clause, declaredFunction, isClass, isFunctionNode } from '../syntax/nodes.ts';
+import { scriptLexicals } from './declarations.ts';
 
 /**
  * In: the body of a sloppy function. Out: the functions in its blocks that are also variables of the function
@@ -62,14 +63,5 @@ export function hoistedFunctions(
   return found;
 }
 
-function lexicalNames(statements: readonly AnyNode[]): Set<string> {
-  const names = new Set<string>();
-  for (const statement of statements) {
-    if (statement.type === 'ClassDeclaration' && statement.id) names.add(statement.id.name);
-    if (statement.type !== 'VariableDeclaration' || statement.kind === 'var') continue;
-    for (const { id } of statement.declarations) {
-      for (const name of patternNames(id)) names.add(name);
-    }
-  }
-  return names;
-}
+const lexicalNames = (statements: readonly AnyNode[]): Set<string> =>
+  new Set(scriptLexicals(statements).map(({ name }) => name));

@@ -18,7 +18,7 @@ import type {
 import type { Span } from '../../vm/bytecode/instructions.ts';
 import type { FunctionNode } from '../../vm/syntax/function-node.ts';
 
-export { type FunctionNode, isFunctionNode } from '../../vm/syntax/function-node.ts';
+export { type FunctionNode, hasUseStrict, isFunctionNode } from '../../vm/syntax/function-node.ts';
 
 /**
  * A node that becomes a separate Code: a function; a class without an explicit constructor (its default
@@ -40,13 +40,6 @@ export function isAnonymousDefinition(
 ): node is FunctionExpression | ArrowFunctionExpression | ClassExpression {
   if (node.type === 'FunctionExpression' || node.type === 'ClassExpression') return !node.id;
   return node.type === 'ArrowFunctionExpression';
-}
-
-export function hasUseStrict(node: FunctionNode): boolean {
-  if (node.body.type !== 'BlockStatement') return false;
-  return node.body.body.some(
-    (statement) => 'directive' in statement && statement.directive === 'use strict',
-  );
 }
 
 /** Returns the function that a statement declares, possibly after labels. */

@@ -52,7 +52,7 @@ import { TensorInputs } from './tensor-inputs.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
 
 /** A private field that was written, with the path and the access of the first write. */
-export interface WrittenField {
+interface WrittenField {
   readonly slot: PrivateSlot;
   readonly source: Source;
 }

@@ -4,6 +4,7 @@ import type {
   FunctionDeclaration,
   FunctionExpression,
   Node,
+  Program,
 } from 'acorn';
 
 /** `AnonymousFunctionDeclaration` is `export default function () {}`: a declaration with `id: null`. */
@@ -18,5 +19,13 @@ export function isFunctionNode(node: Node): node is FunctionNode {
     node.type === 'FunctionDeclaration' ||
     node.type === 'FunctionExpression' ||
     node.type === 'ArrowFunctionExpression'
+  );
+}
+
+export function hasUseStrict({ body }: FunctionNode | Program): boolean {
+  const block = 'type' in body && body.type === 'BlockStatement' ? body.body : body;
+  return (
+    Array.isArray(block) &&
+    block.some((each) => each.type === 'ExpressionStatement' && each.directive === 'use strict')
   );
 }
