@@ -72,7 +72,7 @@ export const arrangingAdapters: Adapters = {
   flipud: plain('flipud', ours.flipud),
   trace: plain('trace', ours.trace),
   contiguous: plain('contiguous', ours.contiguous),
-  clone: plain('x.clone', (x) => x.clone()),
+  clone: adapter('x.clone()', 'input', (given) => given.tensor('input').clone()),
   flatten: adapter('flatten(x, startDim, endDim)', 'input start_dim end_dim', (given) =>
     ours.flatten(given.tensor('input'), given.number('start_dim', 0), given.number('end_dim', -1)),
   ),
