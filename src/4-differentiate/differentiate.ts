@@ -56,17 +56,12 @@ export function differentiate(
       const isContinued = continuesSums && leaf.requiresGrad && !mayBeList(leaf);
       return isContinued ? gradientInput(builder, leaf, true) : null;
     });
-    const rootGradients = [...earlier, ...gradients];
-    const roots = [...inputs, ...outputs].flatMap((tensor, i) => {
-      const gradient = rootGradients[i];
-      return gradient ? [{ tensor, gradient }] : [];
-    });
+    const roots = [...rootsOf(inputs, earlier), ...rootsOf(outputs, gradients)];
     // Only the surrounding program sees the results of a region.
     if (!region) markOutputs(outputs, gradients, builder);
-    const starts = roots.map(({ tensor, gradient }) => ({
-      tensor,
-      isSum: earlier.includes(gradient),
-    }));
+    const starts = roots.map(({ tensor, gradient }) => {
+      return { tensor, isSum: earlier.includes(gradient) };
+    });
     const sameLeaves = sameInputs.map((group) => idsOf(group).map((id) => tensors[id]!));
     const names = gradientNames(starts, sameLeaves, !region, sameElements(builder, tensors));
     const { found, sums } = appendBackward(builder, roots, names, positions, region);
@@ -101,6 +96,13 @@ export function differentiate(
     };
   });
 }
+
+/** Pairs tensors with their gradients, where they have one. */
+const rootsOf = (tensors: readonly Tensor[], gradients: readonly (Tensor | null)[]) =>
+  tensors.flatMap((tensor, i) => {
+    const gradient = gradients[i];
+    return gradient ? [{ tensor, gradient }] : [];
+  });
 
 function gradientInput(builder: ProgramBuilder, tensor: Tensor, isOptional: boolean): Tensor {
   const gradient = builder.input(contiguousMeta(tensor, tensor.device));

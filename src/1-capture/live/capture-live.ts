@@ -64,14 +64,8 @@ export function captureLive(
   const hidden = takeHidden(session, internal, facts, hiddenNames);
   if (isRefusal(hidden)) return hidden;
 
-  // It uses no outer variables, so no call needs to be started.
-  const alone =
-    facts.free.size === 0 &&
-    facts.privateNames.size === 0 &&
-    !facts.usesSuper &&
-    !(facts.kind === 'arrow' && facts.usesThis);
   let evaluate: Evaluate | undefined;
-  if (!alone) {
+  if (usesSurroundings(facts)) {
     const found = { script, facts, internal };
     const inside = scriptEvaluator(session, found);
     const mayCopy = route !== 'probe' && !inside && isUnchanging(fn, found);
@@ -89,6 +83,23 @@ export function captureLive(
     evaluate = taken;
   }
 
+  return captured(fn, script, facts, hidden, evaluate);
+}
+
+/** Returns whether the function uses anything around it, for which a call has to be started. */
+const usesSurroundings = (facts: FunctionFacts): boolean =>
+  facts.free.size > 0 || facts.privateNames.size > 0 || facts.usesSuper || usesOuterThis(facts);
+
+const usesOuterThis = ({ kind, usesThis }: FunctionFacts): boolean => kind === 'arrow' && usesThis;
+
+/** `evaluate`: evaluates in the function's scope; undefined if it uses nothing around it. */
+function captured(
+  fn: AnyFunction,
+  script: Script,
+  facts: FunctionFacts,
+  hidden: ReadonlyMap<string, unknown>,
+  evaluate: Evaluate | undefined,
+): CapturedFunction {
   const homeObject = facts.usesSuper ? homeObjectOf(fn, facts, script, evaluate) : undefined;
   return {
     fn,
@@ -100,7 +111,7 @@ export function captureLive(
     source: sourceOf(script, facts),
     scope: evaluate ? liveScope(evaluate, script, facts, hidden) : givenScope({}),
     freeNames: [...facts.free.keys()],
-    ...(evaluate && facts.kind === 'arrow' && facts.usesThis && { thisValue: thisOf(evaluate) }),
+    ...(evaluate && usesOuterThis(facts) && { thisValue: thisOf(evaluate) }),
     ...(homeObject && { homeObject }),
     strict: facts.strict,
     ...(evaluate && {

@@ -7,6 +7,7 @@ import { guardUninitialized, isOwnFunction, placesOf, scopeReads } from './scope
 import type { Script } from './script.ts';
 
 type Reader = () => unknown;
+type Writer = (value: unknown) => void;
 
 /**
  * Returns the outer variables of a function, through an evaluator that runs in its scope. Readers are created once
@@ -22,7 +23,7 @@ export function liveScope(
   hidden: ReadonlyMap<string, unknown>,
 ): Scope {
   const readers = new Map<string, Reader>();
-  const writers = new Map<string, (value: unknown) => void>();
+  const writers = new Map<string, Writer>();
   let prepared = false;
 
   const prepare = (): void => {
@@ -54,12 +55,8 @@ export function liveScope(
       const key = `${strict} ${name}`;
       let write = writers.get(key);
       if (write === undefined) {
-        checkName(name);
         if (hidden.has(name)) throw new TypeError('Assignment to constant variable.');
-        const parameter = name === '__value' ? '__other' : '__value';
-        const directive = strict ? '"use strict";' : ''; // evaluated text doesn't inherit strictness
-        const source = `${directive} ${parameter} => { ${name} = ${parameter} }`;
-        write = evaluate(source) as (value: unknown) => void;
+        write = writerOf(evaluate, name, strict);
         writers.set(key, write);
       }
       noteAssigned(facts.free.get(name));
@@ -81,6 +78,13 @@ export function liveScope(
   const exposed = (binding: Binding): boolean =>
     hidden.has(binding.name) || isExposed(binding, script);
   return { ...scope, place: placesOf(scope, facts, exposed) };
+}
+
+function writerOf(evaluate: Evaluate, name: string, strict: boolean): Writer {
+  checkName(name);
+  const parameter = name === '__value' ? '__other' : '__value';
+  const directive = strict ? '"use strict";' : ''; // evaluated text doesn't inherit strictness
+  return evaluate(`${directive} ${parameter} => { ${name} = ${parameter} }`) as Writer;
 }
 
 /**

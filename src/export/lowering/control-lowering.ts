@@ -130,18 +130,8 @@ export class ControlLowering<V extends TargetValue> {
       },
     );
     this.#keep(op, layout, frame, ends.slice(first), operands);
-    // Without iterations the results are the starts; a result of one iteration may be an operand of the next.
-    shows.forEach((memories, i) => {
-      memories.add(outside[i]!.memory);
-    });
     const starts = outside.slice(0, count).map(({ memory }) => memory);
-    for (let pass = 0; pass < count; pass++) {
-      for (const memories of shows) {
-        starts.forEach((start, i) => {
-          if (memories.has(start)) for (const memory of shows[i]!) memories.add(memory);
-        });
-      }
-    }
+    addIterations(shows, starts);
     return {
       values: ends.slice(0, count),
       written: written.map((memory, i) => [memory, ends[count + i]!]),
@@ -238,6 +228,23 @@ export class ControlLowering<V extends TargetValue> {
     });
     this.#write(program, program.ops, frame);
     return frame;
+  }
+}
+
+/**
+ * Adds what results may show after any number of iterations: without one they are the starts, and a result of one
+ * iteration may be an operand of the next.
+ */
+function addIterations<M>(shows: readonly Set<M>[], starts: readonly M[]): void {
+  shows.forEach((memories, i) => {
+    memories.add(starts[i]!);
+  });
+  for (let pass = 0; pass < starts.length; pass++) {
+    for (const memories of shows) {
+      starts.forEach((start, i) => {
+        if (memories.has(start)) for (const memory of shows[i]!) memories.add(memory);
+      });
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { TensorSpec } from '../../../runtime/input-spec/spec.ts';
 import {
   externalLocation,
+  type OnnxGraph,
   type OnnxModel,
   type OnnxTensor,
   type OnnxValueInfo,
@@ -91,38 +92,22 @@ export async function exportModel(
   const resultNames = results.map(({ output }) => output.id);
   const { tensors, data } =
     external === null ? { tensors: weights, data: null } : moved(weights, external);
-  const model: OnnxModel = {
-    irVersion,
-    producerName: 'tostatic',
-    opsetImport: [{ domain: '', version: opset }],
-    graph: graphOf(
-      portable.name || 'program',
-      namedResults(liveNodes(engine.nodes, resultNames), resultNames),
-      inputs.map(({ value }) => info(value)),
-      results.map(({ output }) => info(output)),
-      [...tensors, ...engine.initializers],
-    ),
-    metadata: [],
-    functions: [],
-  };
-  const port = ({ id, element, shape }: Value): OnnxPort => ({
-    name: id,
-    type: element,
-    shape: shape.map((dim) => (typeof dim === 'number' ? dim : names.of(dim))),
-  });
+  const graph = graphOf(
+    portable.name || 'program',
+    namedResults(liveNodes(engine.nodes, resultNames), resultNames),
+    inputs.map(({ value }) => info(value)),
+    results.map(({ output }) => info(output)),
+    [...tensors, ...engine.initializers],
+  );
   const outputs = results.map(({ output, feeds }) => ({
-    ...port(output),
+    ...names.port(output),
     feeds: feeds === null ? null : lowered.inputs[feeds]!.value.id,
   }));
-  const fed = outputs.flatMap(({ name, feeds }) => (feeds === null ? [] : [[name, feeds]]));
-  if (fed.length > 0) {
-    model.metadata.push({ key: 'tostatic.feeds', value: JSON.stringify(Object.fromEntries(fed)) });
-  }
   return {
-    model: encodeMessage(modelSchema, model),
+    model: encodeMessage(modelSchema, modelOf(graph, outputs)),
     data,
     inputs: inputs.map(({ kind, value, held }) => ({
-      ...port(value),
+      ...names.port(value),
       kind,
       value: numberOf(held),
     })),
@@ -131,6 +116,20 @@ export async function exportModel(
       inputs.flatMap(({ value, held }) => (held instanceof Tensor ? [[value.id, held]] : [])),
     ),
     unchecked: lowered.unchecked,
+  };
+}
+
+/** The metadata `tostatic.feeds` says which output is which input of the next call. */
+function modelOf(graph: OnnxGraph, outputs: readonly OnnxOutput[]): OnnxModel {
+  const fed = outputs.flatMap(({ name, feeds }) => (feeds === null ? [] : [[name, feeds]]));
+  const feeds = { key: 'tostatic.feeds', value: JSON.stringify(Object.fromEntries(fed)) };
+  return {
+    irVersion,
+    producerName: 'tostatic',
+    opsetImport: [{ domain: '', version: opset }],
+    graph,
+    metadata: fed.length > 0 ? [feeds] : [],
+    functions: [],
   };
 }
 
@@ -201,8 +200,13 @@ class SizeNames {
       spec instanceof TensorSpec ? [[`arg.${i}`, spec] as const] : [],
     );
     this.#specs = new Map(specs);
-    this.arguments = new Map(specs.flatMap(([place, { name }]) => (name ? [[place, name]] : [])));
+    this.arguments = new Map(specs.flatMap(([path, { name }]) => (name ? [[path, name]] : [])));
     this.#sizes = (portable.sizes?.places ?? []).map((source) => this.#nameOf(source));
+  }
+
+  port({ id, element, shape }: Value): OnnxPort {
+    const sizes = shape.map((dim) => (typeof dim === 'number' ? dim : this.of(dim)));
+    return { name: id, type: element, shape: sizes };
   }
 
   /** Returns a name that shows how the size is computed. */
@@ -219,21 +223,21 @@ class SizeNames {
 
   /** A size of an input, int64 [1]. */
   read(engine: OnnxEngine, size: number): Value {
-    const { name, dim } = this.#placeOf(this.#portable.sizes!.places[size]!);
+    const { name, dim } = this.#dimensionOf(this.#portable.sizes!.places[size]!);
     const input = { id: this.arguments.get(name) ?? name, element: 'f32' as const, shape: [] };
     return engine.op('Shape', [input], 'i64', [1], { start: dim, end: dim + 1 });
   }
 
-  #placeOf(source: SavedSource): { readonly name: string; readonly dim: number } {
+  #dimensionOf(source: SavedSource): { readonly name: string; readonly dim: number } {
     const full = nameOfSource(source, this.#portable.state);
     const [, name, dim] = /^(.*)\.shape\.(\d+)$/.exec(full) ?? [];
     return { name: name!, dim: Number(dim) };
   }
 
   #nameOf(source: SavedSource): string {
-    const { name, dim } = this.#placeOf(source);
-    const dimName = this.#specs.get(name)?.shape?.[dim];
-    const given = typeof dimName === 'object' ? dimName?.name : dimName;
-    return typeof given === 'string' ? given : `${this.arguments.get(name) ?? name}.${dim}`;
+    const { name, dim } = this.#dimensionOf(source);
+    const specified = this.#specs.get(name)?.shape?.[dim];
+    const dimName = typeof specified === 'object' ? specified?.name : specified;
+    return typeof dimName === 'string' ? dimName : `${this.arguments.get(name) ?? name}.${dim}`;
   }
 }

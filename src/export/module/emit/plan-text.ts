@@ -2,6 +2,7 @@ import { viewOf } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
 import { scalarTableIn } from '../../../../runtime/program/scalars.ts';
 import type { SavedEffect } from '../../../../runtime/save/saved-entry.ts';
+import type { SavedGuard } from '../../../../runtime/save/saved-guard.ts';
 import type { SavedSource } from '../../../../runtime/save/saved-source.ts';
 import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
 import type { CompiledPlan } from '../plan/compile-plan.ts';
@@ -68,11 +69,7 @@ export function planText(
     ...outputTexts(outputs, metas),
     place: (source) => sourceText(source, writer, memory),
   };
-  const guards = saved.guards.map((guard) => {
-    const source = guard.kind === 'number' ? 'its numbers' : printed(guard.source);
-    const message = `${JSON.stringify(`${named(source, memory)}: not as in the calls that the module was made of`)}`;
-    return `if(!(${writer.guard(guard)}))return new ModuleError('ArgumentError',${message});`;
-  });
+  const guards = saved.guards.map((guard) => guardText(guard, writer, memory));
   const result = writer.recipe(saved.result, texts);
   const makes = writer.makes(saved.makes, texts);
   const effects = saved.effects.map((effect, i) => {
@@ -99,6 +96,14 @@ return result;
 }});`;
   const launches = actions.actions.filter(({ kind }) => kind !== 'write').length;
   return { text, launches, statements: lines.length };
+}
+
+function guardText(guard: SavedGuard, writer: ExpressionWriter, memory: ModuleMemory): string {
+  const source = guard.kind === 'number' ? 'its numbers' : printed(guard.source);
+  const message = JSON.stringify(
+    `${named(source, memory)}: not as in the calls that the module was made of`,
+  );
+  return `if(!(${writer.guard(guard)}))return new ModuleError('ArgumentError',${message});`;
 }
 
 /** Divides the statements among functions, which receive the numbers that they read; returns the calls. */
