@@ -140,9 +140,9 @@ function plannedWhole(
 }
 
 function optimizedTraced(compilation: Compilation, program: Program): Program {
-  const given = { program, firstLate: program.ops.length, alsoRead: [] };
+  const staged = { program, firstLate: program.ops.length, alsoRead: [] };
   const context = { ...neutral, stage: 'traced', memory: compilation.memory } as const;
-  return compilation.optimize(given, context).program;
+  return compilation.optimize(staged, context).program;
 }
 
 function* optimizedJoint(compilation: Compilation, joint: JointProgram): Steps<JointProgram> {
@@ -155,8 +155,8 @@ function* optimizedJoint(compilation: Compilation, joint: JointProgram): Steps<J
   } as const;
   // Gradient sums keep their value ids: contributions of other nodes are added to their terms.
   const read = [...alsoRead, ...joint.sums.flat()];
-  const given = { program, firstLate, alsoRead: read };
-  const done = yield* compilation.optimizeInSteps(given, context);
+  const staged = { program, firstLate, alsoRead: read };
+  const done = yield* compilation.optimizeInSteps(staged, context);
   return { ...joint, program: done.program, forwardOps: done.firstLate };
 }
 

@@ -24,16 +24,16 @@ export function seedGradient(use: string, output: Tensor, gradient: Tensor | nul
   );
 }
 
-function checked(use: string, output: Tensor, given: unknown): Tensor {
-  if (!(given instanceof Tensor)) {
+function checked(use: string, output: Tensor, value: unknown): Tensor {
+  if (!(value instanceof Tensor)) {
     throw new ArgumentError({
       what: `${use}: the initial gradient is not a tensor`,
-      given: typeof given === 'object' ? 'an object' : `${typeof given} ${String(given)}`,
+      given: typeof value === 'object' ? 'an object' : `${typeof value} ${String(value)}`,
       expected: 'a tensor first, and options after it',
       remedy: 'leave it out for a single element: loss.backward({ retainGraph: true })',
     });
   }
-  const gradient = given;
+  const gradient = value;
   if (sameShape(output.shape, gradient.shape) && output.dtype === gradient.dtype) return gradient;
   throw new ShapeError({
     what: `${use}: the gradient does not fit the tensor`,

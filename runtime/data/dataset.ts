@@ -171,9 +171,9 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
 export function randomSplit<Sample, Batch = never, const L extends readonly number[] = number[]>(
   dataset: Dataset<Sample> | BatchDataset<Batch>,
   lengths: L,
-  given?: number | { readonly seed?: number },
+  seedOrOptions?: number | { readonly seed?: number },
 ): { -readonly [K in keyof L]: Subset<Sample, Batch> } {
-  const { seed } = argumentsOf('randomSplit', { seed: anyInteger }, given ?? {});
+  const { seed } = argumentsOf('randomSplit', { seed: anyInteger }, seedOrOptions ?? {});
   expectArguments(
     'randomSplit',
     { dataset, lengths },

@@ -243,8 +243,8 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     }
   }
 
-  #indices(given: Iterable<number> | ArrayLike<number>): Int32Array {
-    return indicesOf('DataLoader', given, this.#countable().length);
+  #indices(indices: Iterable<number> | ArrayLike<number>): Int32Array {
+    return indicesOf('DataLoader', indices, this.#countable().length);
   }
 
   #order(epoch: number): Int32Array {
@@ -281,10 +281,10 @@ function dispose(samples: readonly unknown[]): void {
 const canBeRead = (dataset: Source): boolean =>
   isStream(dataset) || 'get' in dataset || 'batch' in dataset;
 
-function noDataset(given: unknown): ArgumentError {
+function noDataset(value: unknown): ArgumentError {
   return new ArgumentError({
     what: 'DataLoader: not a data set',
-    given: shown(given),
+    given: shown(value),
     expected: 'an array, or an object with length and get() or batch(), or an iterable',
     remedy: 'new data.TensorDataset(inputs, labels) is one',
   });

@@ -146,11 +146,11 @@ export const parameter = (kind: OptionKind): OptionKind => either(kind, aTensor)
  */
 export function parametersOf<P extends Readonly<Record<string, Operand>>>(
   owner: string,
-  given: P,
+  parameters: P,
   kinds: OptionKinds<P>,
 ): Tensor[] {
-  expectArguments(owner, given, kinds);
-  const values: readonly Operand[] = Object.values(given);
+  expectArguments(owner, parameters, kinds);
+  const values: readonly Operand[] = Object.values(parameters);
   const like = values.find((value) => isTensor(value)) as Tensor | undefined;
   const tensors = values.map((value) => {
     if (isTensor(value)) return expectFloating(owner, value as Tensor);
@@ -160,12 +160,12 @@ export function parametersOf<P extends Readonly<Record<string, Operand>>>(
 }
 
 /** Returns the parameter. Throws DTypeError for integers, DisposedError for a disposed tensor. */
-export function expectFloating(owner: string, given: Tensor): Tensor {
-  expectTensors(owner, given);
-  if (isFloating(given)) return given;
+export function expectFloating(owner: string, parameter: Tensor): Tensor {
+  expectTensors(owner, parameter);
+  if (isFloating(parameter)) return parameter;
   throw new DTypeError({
     what: `${owner}: a parameter of integers`,
-    given: formatSpec(given),
+    given: formatSpec(parameter),
     expected: 'a floating-point tensor',
     remedy: 'cast it: x.float()',
   });

@@ -35,9 +35,11 @@ type LikelihoodCall = readonly [name: LikelihoodName, value: Operand];
 const kinds = { probs: either(parameter(probability)), logits: parameter(anyNumber) };
 
 /** Returns which of both was given. Throws ArgumentError for none, for both, and for values of other kinds. */
-function chosen(owner: string, given: LikelihoodsOf<Operand>): LikelihoodCall {
-  const isValue = typeof given === 'number' || isTensor(given);
-  const byName: Likelihoods = isValue ? { probs: given as Operand } : (given as Likelihoods);
+function chosen(owner: string, likelihoods: LikelihoodsOf<Operand>): LikelihoodCall {
+  const isValue = typeof likelihoods === 'number' || isTensor(likelihoods);
+  const byName: Likelihoods = isValue
+    ? { probs: likelihoods as Operand }
+    : (likelihoods as Likelihoods);
   expectOptions(owner, byName, kinds);
   const { probs, logits } = byName;
   if (probs !== undefined && logits === undefined) return ['probs', probs];
@@ -53,9 +55,9 @@ function chosen(owner: string, given: LikelihoodsOf<Operand>): LikelihoodCall {
 /** Returns the parameter of a distribution of 0 and 1, as given. */
 export function binaryOf(
   owner: string,
-  given: LikelihoodsOf<Operand>,
+  likelihoods: LikelihoodsOf<Operand>,
 ): readonly [name: LikelihoodName, value: Tensor] {
-  const [name, value] = chosen(owner, given);
+  const [name, value] = chosen(owner, likelihoods);
   const [parameter] = parametersOf(owner, { [name]: value }, { [name]: kinds[name] });
   return [name, parameter!];
 }
@@ -63,9 +65,9 @@ export function binaryOf(
 /** Returns the normalized parameter of a distribution over the last dimension. */
 export function classesOf(
   owner: string,
-  given: LikelihoodsOf<Tensor>,
+  likelihoods: LikelihoodsOf<Tensor>,
 ): readonly [name: LikelihoodName, value: Tensor] {
-  const [name, value] = chosen(owner, given);
+  const [name, value] = chosen(owner, likelihoods);
   if (!isTensor(value) || (value as Tensor).rank === 0) {
     throw new ArgumentError({
       what: `${owner}: ${name} of no classes`,

@@ -19,14 +19,14 @@ export function argumentsOf<First>(
   first: First,
   ...others: readonly unknown[]
 ): ByName<First> {
-  const given = [first, ...others];
+  const args = [first, ...others];
   const isByName =
     typeof first === 'object' && first !== null && !Array.isArray(first) && !isTensor(first);
   const other = others.find((each) => each !== undefined);
   if (isByName && other !== undefined) throw givenBothWays(owner, other, Object.keys(kinds));
   const byName = isByName
     ? first
-    : Object.fromEntries(Object.keys(kinds).map((name, i) => [name, given[i]]));
+    : Object.fromEntries(Object.keys(kinds).map((name, i) => [name, args[i]]));
   expectOptions(owner, byName as ByName<First>, kinds);
   return byName as ByName<First>;
 }

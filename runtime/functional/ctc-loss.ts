@@ -61,12 +61,12 @@ const notOnePerSequence = (name: string, given: number, batch: number): ShapeErr
   });
 
 /** Returns the lengths as a tensor [n], one per sequence. */
-function lengthsOf(name: string, given: Lengths, like: Tensor): Tensor {
+function lengthsOf(name: string, lengths: Lengths, like: Tensor): Tensor {
   const batch = like.shape[1]!;
-  if (!Array.isArray(given)) return reshape(given as Tensor, [batch]);
-  expectArguments('ctcLoss', { lengths: given }, lengthKinds);
-  if (given.length !== batch) throw notOnePerSequence(name, given.length, batch);
-  return deviceGuard(like.device, () => tensor(given as number[], { dtype: 'int32' }));
+  if (!Array.isArray(lengths)) return reshape(lengths as Tensor, [batch]);
+  expectArguments('ctcLoss', { lengths }, lengthKinds);
+  if (lengths.length !== batch) throw notOnePerSequence(name, lengths.length, batch);
+  return deviceGuard(like.device, () => tensor(lengths as number[], { dtype: 'int32' }));
 }
 
 /** Returns the labels as [n, s]. For concatenated labels the lengths must be JavaScript numbers. */

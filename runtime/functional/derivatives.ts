@@ -31,10 +31,11 @@ type Like<G extends TensorOrTensors, R> = G extends Tensor ? R : { -readonly [K 
 const fnKinds = { fn: callback };
 const derivativeKinds = { createGraph: flag };
 
-const listOf = (given: TensorOrTensors): readonly Tensor[] =>
-  isTensor(given) ? [given as Tensor] : (given as readonly Tensor[]);
+const listOf = (tensors: TensorOrTensors): readonly Tensor[] =>
+  isTensor(tensors) ? [tensors as Tensor] : (tensors as readonly Tensor[]);
 
-const like = <R>(given: TensorOrTensors, list: R[]): R | R[] => (isTensor(given) ? list[0]! : list);
+const like = <R>(tensors: TensorOrTensors, list: R[]): R | R[] =>
+  isTensor(tensors) ? list[0]! : list;
 
 /** Returns leaves that share the inputs' memory; with `createGraph`, inputs that require a gradient themselves. */
 function leavesOf(owner: string, inputs: TensorOrTensors, createGraph: boolean): Tensor[] {

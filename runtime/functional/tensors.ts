@@ -112,11 +112,11 @@ export function logspace(
   start: number,
   end: number,
   steps: number,
-  given: CreateOptions & { readonly base?: number } = {},
+  options: CreateOptions & { readonly base?: number } = {},
 ): Tensor {
-  expectArguments('logspace', { options: given }, { options: anObject });
-  const { base = 10, ...options } = given;
-  return calledAs('logspace', () => pow(base, linspace(start, end, steps, options)));
+  expectArguments('logspace', { options }, { options: anObject });
+  const { base = 10, ...others } = options;
+  return calledAs('logspace', () => pow(base, linspace(start, end, steps, others)));
 }
 
 const placesOn = (x: Tensor, places: readonly number[]): Tensor =>

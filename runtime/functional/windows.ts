@@ -22,24 +22,24 @@ export interface WindowOptions {
 /** Returns the argument, or its default value and the options that stand in its place. */
 function withOptions<T>(
   name: string,
-  given: T | WindowOptions,
+  argument: T | WindowOptions,
   otherwise: T,
   last: WindowOptions | undefined,
 ): [given: T, options: WindowOptions | undefined] {
-  if (typeof given !== 'object' || given === null) return [given as T, last];
+  if (typeof argument !== 'object' || argument === null) return [argument as T, last];
   if (last !== undefined) throw givenBothWays(name, last, ['dtype', 'device']);
-  return [otherwise, given];
+  return [otherwise, argument];
 }
 
 /** Computes a window from the positions of its elements, from 0 to 1. Options may stand in the place of `periodic`. */
 function windowOf(
   name: string,
   length: number,
-  given: boolean | WindowOptions,
+  periodicOrOptions: boolean | WindowOptions,
   last: WindowOptions | undefined,
   factors: (positions: Tensor) => Tensor,
 ): Tensor {
-  const [periodic, options = {}] = withOptions(name, given, true, last);
+  const [periodic, options = {}] = withOptions(name, periodicOrOptions, true, last);
   expectNumber(name, 'length', length);
   expectFlag(name, 'periodic', periodic);
   expectArguments(name, { options }, { options: anObject });

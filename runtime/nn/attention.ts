@@ -208,25 +208,25 @@ export class MultiheadAttention extends Module {
     return transpose(reshape(x, [batch, steps, this.numHeads, size]), 1, 2);
   }
 
-  /** Returns the attention weights [batch, heads, queries, keys]; the masks cover the first `given` keys. */
-  protected weights(q: Tensor, k: Tensor, call: AttentionCall, given: number): Tensor {
+  /** Returns the attention weights [batch, heads, queries, keys]; the masks cover the first `covered` keys. */
+  protected weights(q: Tensor, k: Tensor, call: AttentionCall, covered: number): Tensor {
     const scale = Math.sqrt(this.numHeads / this.embedDim);
     const scores = matmul(mul(this.heads(q), scale), transpose(this.heads(k), -1, -2));
     const [batch, , queries] = scores.shape as [number, number, number];
     const { attnMask = null, keyPaddingMask = null } = call;
     const perHead =
-      attnMask?.rank === 3 ? reshape(attnMask, [batch, this.numHeads, queries, given]) : attnMask;
+      attnMask?.rank === 3 ? reshape(attnMask, [batch, this.numHeads, queries, covered]) : attnMask;
     const padding = keyPaddingMask && unsqueeze(unsqueeze(keyPaddingMask, 1), 1);
-    return softmax(masked(masked(scores, perHead, given), padding, given));
+    return softmax(masked(masked(scores, perHead, covered), padding, covered));
   }
 }
 
-/** Sets the scores of masked-out keys to −∞; keys beyond the first `given` stay visible. */
-function masked(scores: Tensor, mask: Tensor | null, given: number): Tensor {
+/** Sets the scores of masked-out keys to −∞; keys beyond the first `covered` stay visible. */
+function masked(scores: Tensor, mask: Tensor | null, covered: number): Tensor {
   if (!mask) return scores;
   const keys = scores.shape.at(-1)!;
-  const part = keys === given ? scores : narrow(scores, -1, 0, given);
+  const part = keys === covered ? scores : narrow(scores, -1, 0, covered);
   const closed =
     mask.dtype === 'bool' ? maskedFill(part, mask, Number.NEGATIVE_INFINITY) : add(part, mask);
-  return keys === given ? closed : cat([closed, narrow(scores, -1, given, keys - given)], -1);
+  return keys === covered ? closed : cat([closed, narrow(scores, -1, covered, keys - covered)], -1);
 }

@@ -118,14 +118,14 @@ abstract class PaddedConvolution<K extends number | readonly number[]> extends M
     inChannels: number,
     outChannels: number,
     kernel: K | (ConvOptions<K> & PaddedOptions & KernelOption<K>),
-    given: ConvOptions<K> & PaddedOptions,
+    argument: ConvOptions<K> & PaddedOptions,
     dims: number,
     ...surplus: []
   ) {
     super(...surplus);
     expectSizes(`nn.${name}`, { inChannels, outChannels });
     const kinds = { ...convKinds(dims), ...paddedKinds };
-    const [sizes, own] = kernelAndOptions(name, kernel, given, kinds, dims);
+    const [sizes, own] = kernelAndOptions(name, kernel, argument, kinds, dims);
     const { bias = true, paddingMode = 'zeros', ...rest } = own;
     const options: ConvOptions<K> = rest;
     if (options.padding === 'same') expectNoStride(`nn.${name}`, options.stride ?? 1);
@@ -208,14 +208,14 @@ abstract class TransposedConvolution<K extends number | readonly number[]> exten
     inChannels: number,
     outChannels: number,
     kernel: K | (ConvTransposeOptions<K> & LayerOptions & KernelOption<K>),
-    given: ConvTransposeOptions<K> & LayerOptions,
+    argument: ConvTransposeOptions<K> & LayerOptions,
     dims: number,
     ...surplus: []
   ) {
     super(...surplus);
     expectSizes(`nn.${name}`, { inChannels, outChannels });
     const kinds = { ...convTransposeKinds(dims), ...layerKinds };
-    const [sizes, own] = kernelAndOptions(name, kernel, given, kinds, dims);
+    const [sizes, own] = kernelAndOptions(name, kernel, argument, kinds, dims);
     const { bias = true, ...options } = own;
     expectGroups(name, [inChannels, outChannels], options.groups);
     const shape = [inChannels, outChannels / (options.groups ?? 1), ...sizes] as const;

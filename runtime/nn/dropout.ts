@@ -29,10 +29,10 @@ export class Dropout extends Module {
   /** May be changed between calls, for example by a schedule. */
   p: number;
 
-  constructor(given: number | { readonly p?: number } = 0.5, ...surplus: []) {
+  constructor(pOrOptions: number | { readonly p?: number } = 0.5, ...surplus: []) {
     super(...surplus);
     const owner = new.target.name;
-    this.p = expectProbability(owner, argumentsOf(owner, { p: anyNumber }, given).p ?? 0.5);
+    this.p = expectProbability(owner, argumentsOf(owner, { p: anyNumber }, pOrOptions).p ?? 0.5);
   }
 
   override forward(input: Tensor): Tensor {

@@ -55,8 +55,11 @@ export function eye_(target: Tensor): Tensor {
  * Fills a convolution weight [out, in / groups, …] so that the layer passes as many input channels as possible through
  * unchanged.
  */
-export function dirac_(target: Tensor, given: number | { readonly groups?: number } = 1): Tensor {
-  const { groups = 1 } = argumentsOf('dirac_', { groups: anyInteger }, given);
+export function dirac_(
+  target: Tensor,
+  groupsOrOptions: number | { readonly groups?: number } = 1,
+): Tensor {
+  const { groups = 1 } = argumentsOf('dirac_', { groups: anyInteger }, groupsOrOptions);
   const fits = ({ rank, shape }: Tensor) => rank >= 3 && rank <= 5 && shape[0]! % groups === 0;
   expectRank('dirac_', target, fits, '[out, in, …kernel], out divisible by the groups');
   const { shape } = target;
@@ -79,9 +82,9 @@ export function dirac_(target: Tensor, given: number | { readonly groups?: numbe
  */
 export function orthogonal_(
   target: Tensor,
-  given: number | { readonly gain?: number } = 1,
+  gainOrOptions: number | { readonly gain?: number } = 1,
 ): Tensor {
-  const { gain = 1 } = argumentsOf('orthogonal_', { gain: anyNumber }, given);
+  const { gain = 1 } = argumentsOf('orthogonal_', { gain: anyNumber }, gainOrOptions);
   expectRank('orthogonal_', target, ({ rank }) => rank >= 2, 'two dimensions or more');
   const rows = target.shape[0]!;
   const columns = target.numel() / Math.max(rows, 1);

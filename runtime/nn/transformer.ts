@@ -230,11 +230,11 @@ function layerFrom<L extends Module>(name: string, layer: L): L {
   return layer;
 }
 
-function notAMaker(name: string, given: unknown): ArgumentError {
-  const layer = given instanceof Module ? given.constructor.name : null;
+function notAMaker(name: string, value: unknown): ArgumentError {
+  const layer = value instanceof Module ? value.constructor.name : null;
   return new ArgumentError({
     what: `${name}: the first argument makes a layer`,
-    given: layer ? `a ${layer}, which PyTorch would copy` : String(given),
+    given: layer ? `a ${layer}, which PyTorch would copy` : String(value),
     expected: 'a function that returns a new layer',
     remedy: `write new nn.${name}(() => new nn.${layer ?? 'TransformerEncoderLayer'}(…), layers)`,
   });

@@ -86,11 +86,11 @@ export function fixNumerics(): void {
 export const kernelsExist = (): boolean => isFixed;
 
 /** Validates a value of the option or environment variable. Throws ArgumentError. */
-export function checkedNumerics(given: unknown, what: string): Numerics {
-  if (given === 'default' || given === 'portable') return given;
+export function checkedNumerics(value: unknown, what: string): Numerics {
+  if (value === 'default' || value === 'portable') return value;
   throw new ArgumentError({
     what: `${what}: no such numerics`,
-    given: String(given),
+    given: String(value),
     expected: "'default' or 'portable'",
     remedy: "leave it out, or choose 'portable' for the same bits in every engine",
   });

@@ -296,20 +296,20 @@ export class LBFGS extends Optimizer<LBFGSGroup, undefined> {
     };
   }
 
-  override loadStateDict(given: OptimizerState): void {
-    expectState(given);
-    const { numbers, direction, gradient, changes, moves } = given.state;
+  override loadStateDict(state: OptimizerState): void {
+    expectState(state);
+    const { numbers, direction, gradient, changes, moves } = state.state;
     if (!numbers || !changes || !moves) {
       throw new ArgumentError({
         what: 'loadStateDict: other kinds of state',
-        given: Object.keys(given.state).join(', ') || 'none',
+        given: Object.keys(state.state).join(', ') || 'none',
         expected: 'numbers, direction, gradient, changes, moves',
         remedy: 'load the state of an LBFGS optimizer of the same parameters',
       });
     }
-    loadState({ ...this.stateDict(), state: {} }, { ...given, state: {} });
-    Object.assign(this.groups[0]!, given.groups[0]);
-    this.stepsTaken = Math.max(...given.counts);
+    loadState({ ...this.stateDict(), state: {} }, { ...state, state: {} });
+    Object.assign(this.groups[0]!, state.groups[0]);
+    this.stepsTaken = Math.max(...state.counts);
     const [iterations, evaluations, step, scale, ...reciprocals] = [
       ...numbers[0]!.dataSync(),
     ] as number[];

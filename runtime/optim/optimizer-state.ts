@@ -21,14 +21,14 @@ export type OptimizerState = {
 };
 
 /** Copies the tensors. If any entry doesn't fit, copies nothing. */
-export function loadState(own: OptimizerState, given: OptimizerState): void {
-  expectState(given);
-  expectEqual('parameter groups', own.groups.length, given.groups.length);
-  expectEqual('parameters', own.counts.length, given.counts.length);
-  expectEqual('kinds of state', kinds(own), kinds(given));
+export function loadState(own: OptimizerState, loaded: OptimizerState): void {
+  expectState(loaded);
+  expectEqual('parameter groups', own.groups.length, loaded.groups.length);
+  expectEqual('parameters', own.counts.length, loaded.counts.length);
+  expectEqual('kinds of state', kinds(own), kinds(loaded));
   const pairs = Object.entries(own.state).flatMap(([name, tensors]) => {
-    expectEqual(`tensors of ${name}`, tensors.length, given.state[name]!.length);
-    return tensors.map((tensor, i) => [name, tensor, given.state[name]![i]!] as const);
+    expectEqual(`tensors of ${name}`, tensors.length, loaded.state[name]!.length);
+    return tensors.map((tensor, i) => [name, tensor, loaded.state[name]![i]!] as const);
   });
   for (const [name, tensor, source] of pairs) {
     if (sameShape(tensor.shape, source.shape)) continue;
@@ -48,22 +48,22 @@ function kinds({ state }: OptimizerState): string {
   return Object.keys(state).sort().join(', ') || 'none';
 }
 
-function expectEqual(what: string, own: number | string, given: number | string): void {
-  if (own === given) return;
+function expectEqual(what: string, own: number | string, loaded: number | string): void {
+  if (own === loaded) return;
   throw new ArgumentError({
     what: `loadStateDict: other ${what}`,
-    given: `${what}: ${given}`,
+    given: `${what}: ${loaded}`,
     expected: `${what}: ${own}`,
     remedy: 'load the state of an optimizer of the same kind, options and parameters',
   });
 }
 
 /** Throws ArgumentError unless the value has the form that an optimizer's `stateDict()` returns. */
-export function expectState(given: OptimizerState): void {
-  if (!Array.isArray((given as Partial<OptimizerState> | null | undefined)?.groups)) {
+export function expectState(state: OptimizerState): void {
+  if (!Array.isArray((state as Partial<OptimizerState> | null | undefined)?.groups)) {
     throw new ArgumentError({
       what: 'loadStateDict: not a state of an optimizer',
-      given: shown(given),
+      given: shown(state),
       expected: 'an object with groups, counts and state',
       remedy: 'pass what stateDict() of an optimizer returned',
     });

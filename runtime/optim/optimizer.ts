@@ -305,8 +305,8 @@ function groupsOf<H extends object>(
   known: readonly Tensor[] = [],
 ): Pick<ParameterGroup, 'parameters' | 'params'>[] {
   expectSeveral(parameters);
-  const given = [...parameters] as (Tensor | ParameterGroupOptions<H>)[];
-  const groups = given.every(isGroup) ? given : [{ parameters: given }];
+  const items = [...parameters] as (Tensor | ParameterGroupOptions<H>)[];
+  const groups = items.every(isGroup) ? items : [{ parameters: items }];
   const seen = new Set<Tensor>(known);
   return (groups as { readonly parameters?: Tensor[]; readonly params: Tensor[] }[]).map(
     (group) => {
@@ -340,10 +340,10 @@ function severalOf(group: { readonly parameters?: Tensor[]; readonly params: Ten
 }
 
 /** Rejects a tensor: it is iterable, but its rows are not parameters. */
-function expectSeveral(given: unknown): void {
-  if (typeof given === 'object' && Symbol.iterator in (given ?? {}) && !(given instanceof Tensor))
+function expectSeveral(value: unknown): void {
+  if (typeof value === 'object' && Symbol.iterator in (value ?? {}) && !(value instanceof Tensor))
     return;
-  throw noParameters('optimizer', given);
+  throw noParameters('optimizer', value);
 }
 
 /** Checks that a group has only the optimizer's options, with the same types. */
@@ -362,12 +362,12 @@ function expectGroup(group: object, options: object): void {
   }
 }
 
-function expectParameter(given: unknown, index: number): void {
-  if (given instanceof Tensor) return;
-  const isForeign = given instanceof Object && 'dtype' in given && 'isLeaf' in given;
+function expectParameter(value: unknown, index: number): void {
+  if (value instanceof Tensor) return;
+  const isForeign = value instanceof Object && 'dtype' in value && 'isLeaf' in value;
   throw new ArgumentError({
     what: `optimizer: parameter ${index} is not a tensor${isForeign ? ' of this copy of the package' : ''}`,
-    given: shown(given),
+    given: shown(value),
     expected: 'tensors that require gradients, or groups of them',
     remedy: isForeign
       ? 'import both from one copy: npm ls tostatic lists them'

@@ -156,11 +156,11 @@ export function setMomentum(group: object, value: number): void {
 }
 
 /** Throws ArgumentError unless the value is an optimizer. */
-export function expectOptimizer(given: unknown): void {
-  if (given instanceof Optimizer) return;
+export function expectOptimizer(value: unknown): void {
+  if (value instanceof Optimizer) return;
   throw new ArgumentError({
     what: 'scheduler: not an optimizer',
-    given: shown(given),
+    given: shown(value),
     expected: 'the optimizer whose rates it sets',
     remedy:
       'new optim.StepLR(optimizer, 10), with optimizer = new optim.SGD(model.parameters(), { lr: 0.1 })',

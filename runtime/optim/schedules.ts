@@ -31,9 +31,9 @@ export interface LambdaOptions {
 function factorsOf(
   owner: string,
   optimizer: Optimizer,
-  given: LambdaOptions['lrLambda'] | LambdaOptions,
+  lrLambdaOrOptions: LambdaOptions['lrLambda'] | LambdaOptions,
 ): readonly Factor[] {
-  const { lrLambda } = argumentsOf(owner, lambdaKinds, given);
+  const { lrLambda } = argumentsOf(owner, lambdaKinds, lrLambdaOrOptions);
   expectArguments(owner, { lrLambda }, lambdaKinds);
   const factors = typeof lrLambda === 'function' ? optimizer.groups.map(() => lrLambda) : lrLambda;
   if (factors.length === optimizer.groups.length) return factors;

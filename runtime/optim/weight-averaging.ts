@@ -60,7 +60,7 @@ export class AveragedModel<M extends Module = Module> extends Module {
   }
 
   override forward(...inputs: unknown[]): ReturnType<M['forward']> {
-    const forward = this.module.forward.bind(this.module) as (...given: unknown[]) => unknown;
+    const forward = this.module.forward.bind(this.module) as (...args: unknown[]) => unknown;
     return forward(...inputs) as ReturnType<M['forward']>;
   }
 

@@ -30,7 +30,7 @@ export interface DynamicCall {
    * Returns the program for the operands of a run. It has one input per tensor and per list element, none for
    * numbers. Throws FailedCheck if the call rejects the operands or returns unexpected shapes.
    */
-  at(given: readonly GivenOperand[]): Region;
+  at(operands: readonly GivenOperand[]): Region;
 }
 
 /** Returns the spec, without bytes, of a value with data-dependent sizes (null). */
@@ -42,17 +42,17 @@ export function dynamicSpec(
 }
 
 /** Returns the cache key of a set of shapes and numbers. */
-export function keyOf(given: readonly GivenOperand[]): string {
-  return given.map(exactText).join(' ');
+export function keyOf(operands: readonly GivenOperand[]): string {
+  return operands.map(exactText).join(' ');
 }
 
-/** Returns the operand index of each input of the program for `given`. */
+/** Returns the operand index of each input of the program for operands of these forms. */
 export function operandsOf(
   forms: readonly OperandForm[],
-  given: readonly GivenOperand[],
+  operands: readonly GivenOperand[],
 ): readonly number[] {
   return forms.flatMap((form, i) => {
     if (form === 'number') return [];
-    return form === 'list' ? new Array<number>(given[i] as number).fill(i) : [i];
+    return form === 'list' ? new Array<number>(operands[i] as number).fill(i) : [i];
   });
 }

@@ -91,12 +91,12 @@ export function hasOptionalResults(
   return optionalOperands(given, optional).length > 0;
 }
 
-/** Returns the values of a program that may be missing at run time; `given` are those among its inputs. */
+/** Returns the values of a program that may be missing at run time; `gradients`: those among its inputs. */
 export function optionalGradientsOf(
   ops: Iterable<ProgramOp>,
-  given: Iterable<ValueId> = [],
+  gradients: Iterable<ValueId> = [],
 ): ReadonlySet<ValueId> {
-  const optional = new Set(given);
+  const optional = new Set(gradients);
   for (const op of ops) {
     if (hasOptionalResults(op, optional)) for (const id of op.outputs) optional.add(id);
   }

@@ -25,7 +25,7 @@ export interface Step {
 export interface PlannedCall {
   readonly call: DynamicCall;
   /** Returns the plan for the given operands. Throws FailedCheck if the call rejects its arguments. */
-  at(given: readonly GivenOperand[]): PlannedSubgraph;
+  at(operands: readonly GivenOperand[]): PlannedSubgraph;
 }
 
 /** Whether the steps have control ops (branches, loops, lists, …), on whose decisions a run's memory may depend. */

@@ -179,8 +179,11 @@ function findRepeatable({ gradOutputs, plan, saved }: BackwardPart): ReadonlySet
 }
 
 /** Returns the given gradients and everything backward computes from them. */
-function derivedFrom(given: readonly (ValueId | null)[], { steps }: Plan): ReadonlySet<ValueId> {
-  const derived = new Set(given.filter((id) => id !== null));
+function derivedFrom(
+  gradients: readonly (ValueId | null)[],
+  { steps }: Plan,
+): ReadonlySet<ValueId> {
+  const derived = new Set(gradients.filter((id) => id !== null));
   for (const { op } of steps) {
     if (!op.inputs.some((id) => derived.has(id))) continue;
     for (const id of op.outputs) derived.add(id);

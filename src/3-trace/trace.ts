@@ -132,8 +132,8 @@ function traceOnce(
       tracer.control.copied.noteShared(inputs);
       return appendRegions(tracer, regions, op, inputs, programs);
     },
-    appendCall: (...given) => appendTraced(tracer, regions, ...given),
-    appendResizable: (...given) => appendResizable(tracer, regions, ...given),
+    appendCall: (...args) => appendTraced(tracer, regions, ...args),
+    appendResizable: (...args) => appendResizable(tracer, regions, ...args),
   });
   tracer.onInstruction = options.onInstruction;
   let end: TraceEnd;

@@ -54,8 +54,8 @@ export function differentiateAgain(
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
     const targets = targetsOf(forward, tensors, leaves, leafOutputs);
-    const rootsOf = (given: readonly GivenGradient[], tensorOf: (of: number) => Tensor) =>
-      given.map(({ of, recorded }) => {
+    const rootsOf = (gradients: readonly GivenGradient[], tensorOf: (of: number) => Tensor) =>
+      gradients.map(({ of, recorded }) => {
         const tensor = tensorOf(of);
         const gradient = builder.input(contiguousMeta(tensor, tensor.device));
         return { tensor, gradient: requireGrad(gradient, recorded) };

@@ -17,8 +17,8 @@ const none: ReadonlySet<string> = new Set();
  * with the same layout are one value: `x.t().t()` is `x`. Late ops share values of forward only if forward keeps
  * them anyway.
  */
-export function shareSubexpressions(given: Staged, context: PassContext): Steps<Staged> {
-  return unlessLarger(given, context, (same) => share(given, same));
+export function shareSubexpressions(staged: Staged, context: PassContext): Steps<Staged> {
+  return unlessLarger(staged, context, (same) => share(staged, same));
 }
 
 /**
@@ -26,9 +26,9 @@ export function shareSubexpressions(given: Staged, context: PassContext): Steps<
  * written.
  */
 export function equalValues(program: Program): ReadonlyMap<ValueId, readonly ValueId[]> {
-  const given = { program, firstLate: program.ops.length, alsoRead: [] };
-  const same = new SameValues(given, { stage: 'traced' });
-  const classes = new Classes(given, same);
+  const staged = { program, firstLate: program.ops.length, alsoRead: [] };
+  const same = new SameValues(staged, { stage: 'traced' });
+  const classes = new Classes(staged, same);
   const equal = new Map<ValueId, readonly ValueId[]>();
   program.ops.forEach((op, index) => {
     if (!isPure(op) || isMark(op)) {
@@ -42,9 +42,9 @@ export function equalValues(program: Program): ReadonlyMap<ValueId, readonly Val
   return equal;
 }
 
-function share(given: Staged, same: SameValues): void {
-  const classes = new Classes(given, same);
-  given.program.ops.forEach((op, index) => {
+function share(staged: Staged, same: SameValues): void {
+  const classes = new Classes(staged, same);
+  staged.program.ops.forEach((op, index) => {
     if (!isPure(op) || isMark(op)) {
       classes.add(op);
       return;
@@ -73,12 +73,12 @@ class Classes {
   /** Memory that callers get views of. */
   readonly #returned: ReadonlySet<ValueId>;
 
-  constructor(given: Staged, same: SameValues) {
-    this.#given = given;
+  constructor(staged: Staged, same: SameValues) {
+    this.#given = staged;
     this.#same = same;
-    const returned = [...given.program.outputs, ...given.alsoRead];
+    const returned = [...staged.program.outputs, ...staged.alsoRead];
     this.#returned = new Set(returned.map((id) => same.facts.memoryOf(id)));
-    for (const id of given.program.inputs) this.#views.set(this.#layout(id), [id]);
+    for (const id of staged.program.inputs) this.#views.set(this.#layout(id), [id]);
   }
 
   /** Adds an op whose results equal no earlier value. */

@@ -16,10 +16,10 @@ import { ProgramFacts } from './facts/program-facts.ts';
  * a program. Inputs that an output views aren't copied. Programs with in-place writes or control flow are unchanged: a
  * copy could be observed.
  */
-export function copyStridedInputs(given: Staged): Staged {
-  const { program, firstLate, alsoRead } = given;
+export function copyStridedInputs(staged: Staged): Staged {
+  const { program, firstLate, alsoRead } = staged;
   const seesCopies = ({ op }: ProgramOp) => op.inPlace || op.kernel.kind === 'control';
-  if (program.ops.some(seesCopies)) return given;
+  if (program.ops.some(seesCopies)) return staged;
   const facts = ProgramFacts.of(program);
   const shown = new Set([...program.outputs, ...alsoRead].map((id) => facts.rootOf(id)));
   const values: TensorMeta[] = [...program.values];
@@ -31,12 +31,12 @@ export function copyStridedInputs(given: Staged): Staged {
     copyOf.set(id, op.outputs[0]!);
     return op;
   });
-  if (copies.length === 0) return given;
+  if (copies.length === 0) return staged;
   const rest = program.ops.map((op): ProgramOp => {
     return { ...op, inputs: op.inputs.map((id) => copyOf.get(id) ?? id) };
   });
   return {
-    ...given,
+    ...staged,
     program: withDerivedViews({ ...program, values, ops: [...copies, ...rest] }),
     firstLate: firstLate + copies.length,
   };

@@ -12,8 +12,8 @@ import { isPure } from './same-value.ts';
  * tensor. Folds only float32 and float64 operations that IEEE 754 rounds exactly: JavaScript then computes the same
  * bits as the kernel. A constant takes as many bytes as the result it replaces.
  */
-export function foldConstants(given: Staged): Staged {
-  const { program } = given;
+export function foldConstants(staged: Staged): Staged {
+  const { program } = staged;
   const facts = ProgramFacts.of(program);
   const constants = new Map<ValueId, number>();
   let folded = false;
@@ -35,7 +35,7 @@ export function foldConstants(given: Staged): Staged {
     folded = true;
     return { ...op, op: fullOp, inputs: [], attrs: { shape, dtype, value } };
   });
-  return folded ? { ...given, program: { ...program, ops } } : given;
+  return folded ? { ...staged, program: { ...program, ops } } : staged;
 }
 
 type Float = 'float32' | 'float64';

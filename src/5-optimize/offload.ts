@@ -16,11 +16,11 @@ const leastElements = 1024;
  * Backward copies each back right before it first reads it. In a program that runs as a whole, GPU values are not
  * offloaded: reading them back would need an `await`.
  */
-export function offload(given: Staged, context: PassContext): Staged | Steps<Staged> {
+export function offload(staged: Staged, context: PassContext): Staged | Steps<Staged> {
   const { memory, stage } = context;
-  if (memory.offload === null) return given;
+  if (memory.offload === null) return staged;
   const store = deviceNamed(memory.offload);
-  return savedAs(given, context, {
+  return savedAs(staged, context, {
     metasOf: (meta) => {
       const { kind, expectLanded } = meta.device;
       if (expectLanded || sizeOf(meta.shape) < leastElements) return null;

@@ -200,12 +200,12 @@ export type PassName = (typeof passes)[number]['name'];
 export const passNames: readonly PassName[] = passes.map(({ name }) => name);
 
 function onProgram(
-  run: (program: Staged['program'], given: Staged, context: PassContext) => Staged['program'],
+  run: (program: Staged['program'], staged: Staged, context: PassContext) => Staged['program'],
 ): Pass['run'] {
-  return (given, context) => ({ ...given, program: run(given.program, given, context) });
+  return (staged, context) => ({ ...staged, program: run(staged.program, staged, context) });
 }
 
-function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps<Staged> {
+function* sliced(staged: Staged, { costOf, memory, choices }: PassContext): Steps<Staged> {
   const { budget, prefer } = memory;
   const options = {
     choices,
@@ -213,10 +213,10 @@ function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps
     ...(budget === null && limitsPlannedOnce),
     // Within a budget, bytes are worth as much as time but no more: use as few slices as fit.
     ...(budget !== null &&
-      prefer === 'time' && { enough: budget + costOf({ ...given.program, ops: [] }) }),
+      prefer === 'time' && { enough: budget + costOf({ ...staged.program, ops: [] }) }),
   };
-  const program = yield* chooseSlices(given.program, costOf, mayBeSlower(memory), options);
-  return { ...given, program };
+  const program = yield* chooseSlices(staged.program, costOf, mayBeSlower(memory), options);
+  return { ...staged, program };
 }
 
 function minimizesSaved({ memory }: { readonly memory: MemoryOptions }): boolean {

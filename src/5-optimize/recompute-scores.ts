@@ -25,29 +25,29 @@ type Scores = ReadonlySet<ValueId>;
  * the same operands, with counter-based random numbers. Scores are kept if recomputing them would take more bytes, or,
  * unless bytes are preferred or limited, if a time model predicts a slower program.
  */
-export function* recomputeScores(given: Staged, context: PassContext): Steps<Staged> {
-  const { program, firstLate, alsoRead } = given;
-  if (!program.ops.some((op) => isScores(op, program))) return given;
+export function* recomputeScores(original: Staged, context: PassContext): Steps<Staged> {
+  const { program, firstLate, alsoRead } = original;
+  if (!program.ops.some((op) => isScores(op, program))) return original;
   const isForward =
     context.stage === 'joint' ? (index: number) => index < firstLate : forwardOfStep(program);
   const facts = new ForwardFacts(program, isForward, [...alsoRead, ...program.outputs]);
   const candidates = scoresOf(facts);
-  if (candidates.length === 0) return given;
+  if (candidates.length === 0) return original;
   const defined = facts.forward.flatMap((index) => program.ops[index]!.outputs);
   const rewritten = (chosen: readonly Scores[]): Staged => {
     const again = new Set(chosen.flatMap((scores) => [...scores]));
     const stays = new Set(defined.filter((id) => !again.has(id)));
-    return { ...given, program: recomputeInBackward(facts, stays).program };
+    return { ...original, program: recomputeInBackward(facts, stays).program };
   };
   const isAllowed = mayBeSlower(context.memory);
   // Tiles compute the scores three times.
   const isByTiles = program.values.some(({ device }) => device.mostTileColumns > 0);
-  if (isByTiles && !isAllowed) return given;
+  if (isByTiles && !isAllowed) return original;
   const form = tiledAndFused();
   const timesOf = ({ program, alsoRead }: Staged): EstimatedTimes =>
     roughTimes(form(program, new Set([...alsoRead, ...program.outputs])));
-  const timesBefore = once(() => timesOf(given));
-  return yield* whileNotLarger(given, context, candidates, rewritten, {
+  const timesBefore = once(() => timesOf(original));
+  return yield* whileNotLarger(original, context, candidates, rewritten, {
     forms: [form],
     isFastEnough: (staged) => isAllowed || isNoSlower(timesOf(staged), timesBefore()),
   });

@@ -13,13 +13,13 @@ import { passes } from './passes.ts';
  * a compilation.
  */
 export function* runPasses(
-  given: Staged,
+  staged: Staged,
   uncounted: PassContext,
   settings: PassSettings,
   shared = new SharedPasses(),
 ): Steps<Staged> {
   const context = { ...uncounted, costOf: oncePerProgram(uncounted.costOf) };
-  let [current, isVerified] = [given, false];
+  let [current, isVerified] = [staged, false];
   for (const pass of passes) {
     const stages: readonly string[] = pass.stages;
     if (!stages.includes(context.stage) || settings.without.has(pass.name)) continue;

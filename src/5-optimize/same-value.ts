@@ -34,14 +34,14 @@ export class SameValues {
 
   /** `mayReplace`: called for each replacement that is not observable. */
   constructor(
-    given: Staged,
+    staged: Staged,
     { stage }: Pick<PassContext, 'stage'>,
     mayReplace: (id: ValueId) => boolean = () => true,
   ) {
-    this.#given = given;
+    this.#given = staged;
     this.#mayReplace = mayReplace;
-    this.#firstLate = stage === 'joint' ? given.firstLate : Number.POSITIVE_INFINITY;
-    const { program, alsoRead } = given;
+    this.#firstLate = stage === 'joint' ? staged.firstLate : Number.POSITIVE_INFINITY;
+    const { program, alsoRead } = staged;
     this.facts = ProgramFacts.of(program);
     const before = program.ops.flatMap(({ before }) => (before === undefined ? [] : [before]));
     const returned = [...program.outputs, ...alsoRead, ...before];

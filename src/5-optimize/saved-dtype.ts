@@ -41,10 +41,10 @@ function decoding(codes: ValueId[], value: ValueId, like: Like): ProgramOp {
  * Saves the float32 values that forward computes for backward in fewer bits (`memory.savedDtype`). The only pass that
  * changes results: forward is exact, but gradients are computed from rounded values.
  */
-export function savedDtype(given: Staged, context: PassContext): Staged | Steps<Staged> {
+export function savedDtype(staged: Staged, context: PassContext): Staged | Steps<Staged> {
   const dtype = context.memory.savedDtype;
-  if (dtype === null) return given;
-  return savedAs(given, context, {
+  if (dtype === null) return staged;
+  return savedAs(staged, context, {
     metasOf: (meta) =>
       meta.dtype === 'float32' && isAvailable(meta, dtype) ? metasOf(dtype, meta) : null,
     encoding: (root, codes, like) => encoding(dtype, root, codes, like),

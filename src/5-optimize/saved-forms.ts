@@ -34,12 +34,12 @@ interface SavedForm {
  * Saves the values that forward computes for backward in another form, and decodes each in backward right before its
  * first use, if that needs no more bytes. Inputs, outputs, and values with a saved strided view keep their form.
  */
-export function* savedAs(given: Staged, context: PassContext, form: SavedForm): Steps<Staged> {
-  const late = lateOps(given, context);
-  const candidates = candidatesIn(given, late, form);
-  if (candidates.length === 0) return given;
-  return yield* whileNotLarger(given, context, candidates, (chosen) =>
-    rewritten(given, late, chosen, form),
+export function* savedAs(staged: Staged, context: PassContext, form: SavedForm): Steps<Staged> {
+  const late = lateOps(staged, context);
+  const candidates = candidatesIn(staged, late, form);
+  if (candidates.length === 0) return staged;
+  return yield* whileNotLarger(staged, context, candidates, (chosen) =>
+    rewritten(staged, late, chosen, form),
   );
 }
 
@@ -93,12 +93,12 @@ function candidatesIn(
 }
 
 function rewritten(
-  given: Staged,
+  staged: Staged,
   late: readonly boolean[],
   candidates: readonly Candidate[],
   form: SavedForm,
 ): Staged {
-  const { program, firstLate } = given;
+  const { program, firstLate } = staged;
   const values = [...program.values];
   const newValue = (meta: TensorMeta): ValueId => (values.push(meta) - 1) as ValueId;
   const behind = new Map<number, ProgramOp[]>();
@@ -134,5 +134,5 @@ function rewritten(
   });
   const added = [...behind, ...before].filter(([at]) => at < firstLate);
   const growth = added.reduce((sum, [, own]) => sum + own.length, 0);
-  return { ...given, program: { ...program, values, ops }, firstLate: firstLate + growth };
+  return { ...staged, program: { ...program, values, ops }, firstLate: firstLate + growth };
 }

@@ -31,12 +31,12 @@ interface Candidate {
  * since the mask is the comparison that the gradient's kernel makes. Masks that would make the program need more bytes
  * are not used.
  */
-export function* savedMasks(given: Staged, context: PassContext): Steps<Staged> {
-  const candidates = candidatesIn(given, context);
-  if (candidates.length === 0) return given;
+export function* savedMasks(staged: Staged, context: PassContext): Steps<Staged> {
+  const candidates = candidatesIn(staged, context);
+  if (candidates.length === 0) return staged;
   const form = context.memory.savedMasks === 'bits' ? 'bits' : 'bytes';
-  return yield* whileNotLarger(given, context, candidates, (chosen) =>
-    withMasks(given, chosen, form),
+  return yield* whileNotLarger(staged, context, candidates, (chosen) =>
+    withMasks(staged, chosen, form),
   );
 }
 
@@ -114,11 +114,11 @@ function maskKey(program: Program, op: ProgramOp): string {
 }
 
 function withMasks(
-  given: Staged,
+  staged: Staged,
   candidates: readonly Candidate[],
   form: 'bits' | 'bytes',
 ): Staged {
-  const { program } = given;
+  const { program } = staged;
   const values = [...program.values];
   const newValue = (meta: TensorMeta): ValueId => (values.push(meta) - 1) as ValueId;
   const replaced = new Map<number, ProgramOp[]>();
@@ -164,10 +164,10 @@ function withMasks(
     ...(added.get(i) ?? []),
     ...(replaced.get(i) ?? [op]),
   ]);
-  const early = [...added].filter(([at]) => at <= given.firstLate);
-  const more = [...replaced].filter(([at]) => at < given.firstLate);
+  const early = [...added].filter(([at]) => at <= staged.firstLate);
+  const more = [...replaced].filter(([at]) => at < staged.firstLate);
   const growth =
     early.reduce((sum, [, own]) => sum + own.length, 0) +
     more.reduce((sum, [, own]) => sum + own.length - 1, 0);
-  return { ...given, program: { ...program, values, ops }, firstLate: given.firstLate + growth };
+  return { ...staged, program: { ...program, values, ops }, firstLate: staged.firstLate + growth };
 }

@@ -23,9 +23,9 @@ const wider: { readonly [D in DType]: readonly DType[] } = {
  * negation, `relu` of `relu`, `abs` of `abs`, a cast to a dtype that holds every value and back. What an op
  * computes follows from the expression in its record.
  */
-export function simplify(given: Staged, context: PassContext): Steps<Staged> {
-  const { program } = given;
-  return unlessLarger(given, context, (same) => {
+export function simplify(staged: Staged, context: PassContext): Steps<Staged> {
+  const { program } = staged;
+  return unlessLarger(staged, context, (same) => {
     for (const op of program.ops) {
       const equal = isPure(op) ? equalTo(program, same, op) : null;
       if (equal !== null) same.replace(op.outputs[0]!, equal);

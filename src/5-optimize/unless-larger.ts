@@ -17,7 +17,7 @@ const largeOps = 4000;
  * first replacement at fault and rejects it. A first plan applies all of them.
  */
 export function* unlessLarger(
-  given: Staged,
+  original: Staged,
   context: PassContext,
   collect: (same: SameValues) => void,
 ): Steps<Staged> {
@@ -25,13 +25,13 @@ export function* unlessLarger(
   const { choices } = context;
   const chosen = choices?.of('replacements', (choice) => ({
     count: choice.get('count').int(0, Number.MAX_SAFE_INTEGER),
-    refused: readIndices(choice.get('refused'), given.program.values.length) as ValueId[],
+    refused: readIndices(choice.get('refused'), original.program.values.length) as ValueId[],
   }));
   const refused = new Set<ValueId>(chosen?.refused);
   if (chosen) return attempt(chosen.count).staged;
-  const known = peaksOf(given, context);
+  const known = peaksOf(original, context);
   yield;
-  let left = given.program.ops.length > largeOps ? mostEstimatesOfLarge : mostEstimates;
+  let left = original.program.ops.length > largeOps ? mostEstimatesOfLarge : mostEstimates;
   const choose = (count: number, staged: Staged): Staged => {
     choices?.note('replacements', { count, refused: [...refused] });
     return staged;
@@ -42,7 +42,7 @@ export function* unlessLarger(
     yield;
     if (!isLarger || all.made.length === 0) return choose(all.made.length, all.staged);
     // The first `low` replacements don't make it larger; the first `high` do.
-    let [low, high, best] = [0, all.made.length, given];
+    let [low, high, best] = [0, all.made.length, original];
     while (high - low > 1 && left > 0) {
       const middle = (low + high) >> 1;
       const { staged } = attempt(middle);
@@ -56,20 +56,20 @@ export function* unlessLarger(
 
   function replaced(): Staged {
     let count = 0;
-    const same = new SameValues(given, context, () => ++count > 0);
+    const same = new SameValues(original, context, () => ++count > 0);
     collect(same);
-    return count === 0 ? given : same.rewrite();
+    return count === 0 ? original : same.rewrite();
   }
 
   function attempt(count: number) {
     const added: ValueId[] = [];
-    const same = new SameValues(given, context, (id) => {
+    const same = new SameValues(original, context, (id) => {
       if (refused.has(id) || added.length >= count) return false;
       added.push(id);
       return true;
     });
     collect(same);
-    return { made: added, staged: added.length === 0 ? given : same.rewrite() };
+    return { made: added, staged: added.length === 0 ? original : same.rewrite() };
   }
 
   function isLargerWith(staged: Staged): boolean {

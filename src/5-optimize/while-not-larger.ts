@@ -20,7 +20,7 @@ const mostEstimates = 12;
  * bisection finds. `rewritten` returns the given program with some of the candidates applied.
  */
 export function* whileNotLarger<Candidate>(
-  given: Staged,
+  original: Staged,
   context: PassContext,
   candidates: readonly Candidate[],
   rewritten: (chosen: readonly Candidate[]) => Staged,
@@ -29,13 +29,13 @@ export function* whileNotLarger<Candidate>(
   const { choices } = context;
   const needs = (staged: Staged) => forms.map((form) => fusedPeaksOf(staged, context, form));
   const before = choices?.of('savedValues', (choice) => readIndices(choice, candidates.length));
-  if (before) return before.length === 0 ? given : rewritten(before.map((i) => candidates[i]!));
-  const known = needs(given);
+  if (before) return before.length === 0 ? original : rewritten(before.map((i) => candidates[i]!));
+  const known = needs(original);
   yield;
   let estimates = mostEstimates;
   const queue: (readonly Candidate[])[] = [candidates];
   let chosen: readonly Candidate[] = [];
-  let [best, bytes] = [given, known];
+  let [best, bytes] = [original, known];
   while (queue.length > 0 && estimates-- > 0) {
     const more = queue.shift()!;
     const attempt = rewritten([...chosen, ...more]);
@@ -58,7 +58,7 @@ export function* whileNotLarger<Candidate>(
     'savedValues',
     taken.map((candidate) => candidates.indexOf(candidate)),
   );
-  return isWorthIt ? best : given;
+  return isWorthIt ? best : original;
 }
 
 type Peaks = readonly (readonly number[])[];

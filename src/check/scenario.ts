@@ -143,14 +143,16 @@ export class BackwardCall {
   readonly #recordedSums = new Set<number>();
 
   constructor(
-    given: readonly Gradient[],
+    gradients: readonly Gradient[],
     requested: readonly boolean[],
     watches: boolean,
     only: RequestedGradients | null,
   ) {
-    this.#given = new Images(given);
-    this.#missing = Array.from(given, (gradient) => (gradient === undefined ? undefined : null));
-    this.#recorded = Array.from(given, (gradient) => gradient?.requiresGrad ?? false);
+    this.#given = new Images(gradients);
+    this.#missing = Array.from(gradients, (gradient) =>
+      gradient === undefined ? undefined : null,
+    );
+    this.#recorded = Array.from(gradients, (gradient) => gradient?.requiresGrad ?? false);
     this.#requested = requested;
     this.#only = only;
     this.#watches = watches;

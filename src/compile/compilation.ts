@@ -177,16 +177,16 @@ export class Compilation {
   }
 
   /** Phase 5: runs the passes of one stage. */
-  optimize(given: Staged, context: OwnContext): Staged {
-    return this.phase('optimize', () => finish(this.#optimize(given, context)));
+  optimize(staged: Staged, context: OwnContext): Staged {
+    return this.phase('optimize', () => finish(this.#optimize(staged, context)));
   }
 
   /** Runs the passes of one stage in steps. */
-  optimizeInSteps(given: Staged, context: OwnContext): Steps<Staged> {
-    return this.inSteps('optimize', () => this.#optimize(given, context));
+  optimizeInSteps(staged: Staged, context: OwnContext): Steps<Staged> {
+    return this.inSteps('optimize', () => this.#optimize(staged, context));
   }
 
-  #optimize(given: Staged, context: OwnContext): Steps<Staged> {
+  #optimize(staged: Staged, context: OwnContext): Steps<Staged> {
     const { without, verify } = this.options;
     const { isFirst, choices } = this;
     const record = ({ pass, applied, ...rest }: PassRun) => {
@@ -197,6 +197,6 @@ export class Compilation {
     // Fused ops depend on the order: another plan can't reuse them.
     const isInOrder = context.stage === 'ordered' || context.stage === 'fused';
     const shared = isInOrder ? undefined : this.#shared;
-    return runPasses(given, { ...context, isFirst, choices }, settings, shared);
+    return runPasses(staged, { ...context, isFirst, choices }, settings, shared);
   }
 }

@@ -9,12 +9,12 @@ import type { Steps } from '../programs/steps.ts';
  */
 export function withFirstDecisions<A extends unknown[], T>(
   program: Program,
-  compile: (...given: A) => T,
-): (...given: A) => T {
+  compile: (...args: A) => T,
+): (...args: A) => T {
   const table = tableOf(program);
   if (!table) return compile;
   const numbers = table.inputs();
-  return (...given) => table.withInputs(numbers, () => compile(...given)).result;
+  return (...args) => table.withInputs(numbers, () => compile(...args)).result;
 }
 
 /** Returns steps that use the device scalars of the first run, whenever they run. */

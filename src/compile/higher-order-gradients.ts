@@ -173,10 +173,10 @@ type Compile = (
  * from those of the simplified form.
  */
 function simplified(program: Program, options: CompileOptions): Program {
-  const given = { program, firstLate: program.ops.length, alsoRead: [] };
+  const staged = { program, firstLate: program.ops.length, alsoRead: [] };
   const { memory } = options;
   const context = { stage: 'again', memory, gradOutputs: 0, costOf: () => 0 } as const;
-  return new Compilation(options, Choices.none()).optimize(given, context).program;
+  return new Compilation(options, Choices.none()).optimize(staged, context).program;
 }
 
 function gradientProgram(making: Making, request: GradientRequest): GradientProgram {
@@ -236,10 +236,10 @@ function flowsIntoForward(
 
 function recordedGradients(
   { outputs, values, earlier }: GradientRequest,
-  given: readonly ValueId[],
+  gradients: readonly ValueId[],
 ): ValueId[] {
   return [...outputs, ...values, ...earlier].flatMap((each, i) =>
-    each.recorded ? [given[i]!] : [],
+    each.recorded ? [gradients[i]!] : [],
   );
 }
 

@@ -114,8 +114,8 @@ export class SubgraphPlanner {
           return usesOf(facts, owned, isFused ? innerOf(facts) : undefined);
         },
         plan: (program) => {
-          const given = { program, firstLate: program.ops.length, alsoRead: [] };
-          const needed = withoutDead(given).program;
+          const staged = { program, firstLate: program.ops.length, alsoRead: [] };
+          const needed = withoutDead(staged).program;
           return withCopies(finish(this.inference(traced, owned, needed)));
         },
         donatedBytes: donatedBytesOf(chosen, owned),
@@ -157,8 +157,8 @@ export class SubgraphPlanner {
     const firstLate = traced.ops.findLastIndex((op) => op.recordsGrad) + 1;
     const costOf = (program: Program) => roughBytes(program, donated);
     const context = { stage, memory: this.#memory, gradOutputs: 0, costOf };
-    const given = { program: traced, firstLate, alsoRead: [] };
-    const { program } = yield* this.#compilation.optimizeInSteps(given, context);
+    const staged = { program: traced, firstLate, alsoRead: [] };
+    const { program } = yield* this.#compilation.optimizeInSteps(staged, context);
     return program;
   }
 

@@ -29,7 +29,7 @@ function verified(found: CapturedCode | RejectedCode): CapturedCode | RejectedCo
 
 /** Like `codeOf`, for strict functions. */
 export const verifiedCodeOf: CodeOf = Object.assign(
-  ((fn) => verified(codeOf(fn))) satisfies (...given: Parameters<CodeOf>) => ReturnType<CodeOf>,
+  ((fn) => verified(codeOf(fn))) satisfies (...args: Parameters<CodeOf>) => ReturnType<CodeOf>,
   {
     called: ((fn) => verified(codeOf.called(fn))) satisfies CodeOf['called'],
     ownAlone: ((fn) => verified(codeOf.ownAlone(fn))) satisfies CodeOf['ownAlone'],

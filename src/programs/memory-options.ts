@@ -226,19 +226,19 @@ function noBudget(budget: number): ArgumentError {
   });
 }
 
-function noSavedDtype(given: unknown): ArgumentError {
+function noSavedDtype(value: unknown): ArgumentError {
   return new ArgumentError({
     what: 'toStatic: memory.savedDtype is not one of the smaller dtypes',
-    given: String(given),
+    given: String(value),
     expected: `${savedDTypes.map((name) => `'${name}'`).join(', ')}, or null`,
     remedy: "half precisions halve the saved values, 'int8' quarters them; gradients are rounded",
   });
 }
 
-function noStore(given: unknown): ArgumentError {
+function noStore(value: unknown): ArgumentError {
   return new ArgumentError({
     what: 'toStatic: memory.offload is not a store that is ready',
-    given: String(given),
+    given: String(value),
     expected: "'host' or 'file' after await init('host') or await init('file'), or null",
     remedy: 'call await init(…) first',
   });

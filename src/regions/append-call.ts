@@ -97,9 +97,9 @@ class RecordedCall implements DynamicCall {
     return this.plain.sample;
   }
 
-  at(given: readonly GivenOperand[]): Region {
-    const { program } = this.plain.at(given);
-    const needs = operandsOf(this.forms, given).map((operand) => this.needs[operand]!);
+  at(operands: readonly GivenOperand[]): Region {
+    const { program } = this.plain.at(operands);
+    const needs = operandsOf(this.forms, operands).map((operand) => this.needs[operand]!);
     const floating = program.outputs.map((id) => dtypes[program.values[id]!.dtype].floating);
     return { program, joint: this.differentiate(program, needs, floating) };
   }

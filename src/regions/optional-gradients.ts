@@ -22,15 +22,15 @@ export interface BackwardOp {
 /** Returns which of the op's gradients exist, depending on the given ones. */
 export function optionalGradientsIn(
   backwardOp: BackwardOp,
-  given: readonly Existence[],
+  incoming: readonly Existence[],
 ): Existence[] {
   if (!backwardOp.regions) return backwardOp.to.map(() => 'maybe');
-  return backwardOp.carried > 0 ? ofWhile(backwardOp, given) : ofCond(backwardOp, given);
+  return backwardOp.carried > 0 ? ofWhile(backwardOp, incoming) : ofCond(backwardOp, incoming);
 }
 
 /** The gradients depend on the region that runs; the condition is operand 0. */
-function ofCond({ regions, of, to }: BackwardOp, given: readonly Existence[]): Existence[] {
-  const results = spread(of, given);
+function ofCond({ regions, of, to }: BackwardOp, incoming: readonly Existence[]): Existence[] {
+  const results = spread(of, incoming);
   const first = regions![0]!.program.outputs.length;
   const found = regions!.map(({ joint }) => (joint ? ofRegion(joint, results) : []));
   return to.map((operand) => {
@@ -42,10 +42,10 @@ function ofCond({ regions, of, to }: BackwardOp, given: readonly Existence[]): E
 /** After any number of iterations. */
 function ofWhile(
   { regions, of, to, carried }: BackwardOp,
-  given: readonly Existence[],
+  incoming: readonly Existence[],
 ): Existence[] {
   const { joint } = regions![1]!;
-  const results = spread(of, given);
+  const results = spread(of, incoming);
   const earlier = (operand: number) => results(carried + operand);
   // Per operand: the gradient of the next iteration if it is carried, otherwise the partial sum.
   let state: Existence[] = regions![1]!.program.inputs.map((_, i) =>
@@ -66,8 +66,8 @@ function ofWhile(
   return to.map((operand) => both(state[operand] ?? 'never', earlier(operand)));
 }
 
-function spread(of: readonly number[], given: readonly Existence[]) {
-  const known = new Map(of.map((result, i) => [result, given[i]!]));
+function spread(of: readonly number[], incoming: readonly Existence[]) {
+  const known = new Map(of.map((result, i) => [result, incoming[i]!]));
   return (result: number): Existence => known.get(result) ?? 'never';
 }
 
@@ -85,11 +85,11 @@ function either(a: Existence, b: Existence): Existence {
 /** For each operand and leaf of a region. */
 function ofRegion(
   { program, forwardOps, gradOutputs, gradInputs }: JointProgram,
-  given: (result: number) => Existence,
+  incoming: (result: number) => Existence,
 ): Existence[] {
   const known = new Map<ValueId, Existence>();
   gradOutputs.forEach((id, i) => {
-    if (id !== null) known.set(id, given(i));
+    if (id !== null) known.set(id, incoming(i));
   });
   for (const op of program.ops.slice(forwardOps)) {
     const results = ofResults(op, known);

@@ -83,8 +83,8 @@ export class SiteCall implements DynamicCall {
     return this.site.apart;
   }
 
-  at(given: readonly GivenOperand[]): Region {
-    const { builder, operands } = beginCall(this.site, given, noOther);
+  at(values: readonly GivenOperand[]): Region {
+    const { builder, operands } = beginCall(this.site, values, noOther);
     const results = withInterceptor(builder, () => this.site.perform(operands, builder));
     return { program: this.#finish(endCall(builder, results)), joint: null };
   }
@@ -97,14 +97,14 @@ const noOther = (): never => {
 /** Starts a program whose inputs are the tensors passed to the call. */
 export function beginCall(
   { forms, metas }: Pick<CallSite, 'forms' | 'metas'>,
-  given: readonly GivenOperand[],
+  values: readonly GivenOperand[],
   onForeign: () => never,
 ) {
   const builder = new ProgramBuilder(onForeign, { region: true });
   const input = (spec: Pick<TensorMeta, 'dtype' | 'shape'>, of: TensorMeta) =>
     builder.input(contiguousMeta(spec, of.device));
   const operands = forms.map((form, i): CallOperand => {
-    const [meta, value] = [metas[i]!, given[i]!];
+    const [meta, value] = [metas[i]!, values[i]!];
     if (form === 'number') return value as number;
     if (form === 'tensor') return input(meta, meta);
     if (form === 'dynamic') return input({ dtype: meta.dtype, shape: value as Shape }, meta);

@@ -49,9 +49,9 @@ function startsOf({ shape }: TensorMeta, attrs: Attrs) {
   };
 }
 
-export const maxPool2d: KernelFactory = (...given) => slidingPool('int32', ...given);
+export const maxPool2d: KernelFactory = (...args) => slidingPool('int32', ...args);
 /** Positions are uint8, relative to the windows. */
-export const maxPool2dCoded: KernelFactory = (...given) => slidingPool('uint8', ...given);
+export const maxPool2dCoded: KernelFactory = (...args) => slidingPool('uint8', ...args);
 
 function slidingPool(
   dtype: 'int32' | 'uint8',

@@ -66,6 +66,6 @@ function bound(
   };
 }
 
-export const resample: KernelFactory = (...given) => bound('resample', scalarResample, ...given);
-export const resampleGrad: KernelFactory = (...given) =>
-  bound('resampleGrad', scalarResampleGrad, ...given);
+export const resample: KernelFactory = (...args) => bound('resample', scalarResample, ...args);
+export const resampleGrad: KernelFactory = (...args) =>
+  bound('resampleGrad', scalarResampleGrad, ...args);

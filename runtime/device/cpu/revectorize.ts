@@ -92,14 +92,14 @@ function otherwise(code: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 
 /** Returns a kernel that runs one of two implementations, or compares them. */
 function either(name: string, narrow: Kernel, wide: Kernel): Kernel {
-  return (...given) => {
-    if (runs === 'wide') return wide(...given);
-    if (runs === 'narrow') return narrow(...given);
+  return (...args) => {
+    if (runs === 'wide') return wide(...args);
+    if (runs === 'narrow') return narrow(...args);
     before.take();
-    const expected = narrow(...given);
+    const expected = narrow(...args);
     after.take();
     before.restore();
-    wide(...given);
+    wide(...args);
     compared++;
     if (!after.isSame) throw differs(name);
     return expected;

@@ -47,9 +47,9 @@ class ModuleHooks {
     else Reflect.deleteProperty(this.#module, 'forward');
   }
 
-  run(forward: Forward, given: readonly unknown[]): unknown {
+  run(forward: Forward, args: readonly unknown[]): unknown {
     const module = this.#module;
-    let inputs = given;
+    let inputs = args;
     for (const { run } of [...this.before]) {
       const changed = run(module, inputs) ?? inputs;
       if (!Array.isArray(changed)) throw wrongResult(changed, 'an array of inputs');
@@ -70,10 +70,10 @@ class ModuleHooks {
   }
 }
 
-function wrongResult(given: unknown, expected: string): ArgumentError {
+function wrongResult(value: unknown, expected: string): ArgumentError {
   return new ArgumentError({
     what: 'a hook of a module returned a wrong value',
-    given: shown(given),
+    given: shown(value),
     expected: `${expected}, or nothing`,
     remedy: 'check what the hook returns: forward waits for no promise',
   });

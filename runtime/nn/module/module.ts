@@ -284,10 +284,10 @@ function release(tensor: Tensor): void {
   tensor.dispose();
 }
 
-function noMode(given: unknown): ArgumentError {
+function noMode(value: unknown): ArgumentError {
   return new ArgumentError({
     what: 'train: not a mode',
-    given: shown(given),
+    given: shown(value),
     expected: 'true for training, false for evaluation',
     remedy: 'model.train() and model.eval() need no argument',
   });

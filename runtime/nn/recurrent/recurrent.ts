@@ -233,11 +233,11 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
 }
 
 /** The error for packed sequences in the place of padded ones, or anything else. */
-function notPadded(owner: string, given: unknown): ArgumentError {
-  if (!isPacked(given)) return noTensor(owner, given);
+function notPadded(owner: string, value: unknown): ArgumentError {
+  if (!isPacked(value)) return noTensor(owner, value);
   return new ArgumentError({
     what: `${owner}: packed sequences in the place of a tensor`,
-    given: `batches of ${given.batchSizes.join(', ')}`,
+    given: `batches of ${value.batchSizes.join(', ')}`,
     expected: '[steps, batch, features]',
     remedy: 'call forwardPacked() for packed sequences',
   });

@@ -240,19 +240,19 @@ export function unpackSequence(sequence: PackedSequence): Tensor[] {
 }
 
 /** Throws ArgumentError for anything but packed sequences. */
-export function expectPacked(owner: string, given: unknown): void {
-  if (isPacked(given)) return;
+export function expectPacked(owner: string, value: unknown): void {
+  if (isPacked(value)) return;
   throw new ArgumentError({
     what: `${owner}: not packed sequences`,
-    given: shown(given),
+    given: shown(value),
     expected: 'what packPaddedSequence() returns',
     remedy: 'pack the sequences: nn.utils.packPaddedSequence(x, lengths)',
   });
 }
 
 /** Whether a value is what `packedSequence` returns. */
-export const isPacked = (given: unknown): given is PackedSequence =>
-  typeof given === 'object' &&
-  given !== null &&
-  'batchSizes' in given &&
-  isTensor((given as PackedSequence).data);
+export const isPacked = (value: unknown): value is PackedSequence =>
+  typeof value === 'object' &&
+  value !== null &&
+  'batchSizes' in value &&
+  isTensor((value as PackedSequence).data);

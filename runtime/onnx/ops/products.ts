@@ -61,9 +61,9 @@ function padsOf(
   dilations: readonly number[],
 ): readonly Pair[] {
   const auto = attributes.choice('auto_pad', autoPads, 'NOTSET');
-  const given = attributes.ints('pads', { min: 0, count: 2 * sizes.length });
+  const pads = attributes.ints('pads', { min: 0, count: 2 * sizes.length });
   if (auto === 'NOTSET')
-    return sizes.map((_, i) => [given?.[i] ?? 0, given?.[i + sizes.length] ?? 0]);
+    return sizes.map((_, i) => [pads?.[i] ?? 0, pads?.[i + sizes.length] ?? 0]);
   if (auto === 'VALID') return sizes.map(() => [0, 0]);
   return sizes.map((size, i) => {
     const covered =
@@ -176,11 +176,11 @@ function pooledWindow(node: NodeFacts, x: Tensor): Window {
 const maxPool: Operator = (node) => {
   if (node.outputs > 1) throw missing('MaxPool with the places of the entries');
   return ([x]) => {
-    const given = tensorOf(x!);
-    const { kernel, strides, dilations, pads } = pooledWindow(node, given);
-    const isFloat = given.dtype !== 'uint8' && given.dtype !== 'int32';
+    const input = tensorOf(x!);
+    const { kernel, strides, dilations, pads } = pooledWindow(node, input);
+    const isFloat = input.dtype !== 'uint8' && input.dtype !== 'int32';
     if (!isFloat) throw missing('MaxPool of integers');
-    const paddedInput = padded(given, pads, Number.NEGATIVE_INFINITY);
+    const paddedInput = padded(input, pads, Number.NEGATIVE_INFINITY);
     if (kernel.length === 1)
       return maxPool1d(paddedInput, kernel[0]!, { stride: strides[0]!, dilation: dilations[0]! });
     return maxPool2d(paddedInput, pairOf(kernel), {
@@ -195,18 +195,18 @@ const averagePool: Operator = (node) => {
   const { attributes } = node;
   const countsPadding = attributes.flag('count_include_pad', false);
   return ([x]) => {
-    const given = tensorOf(x!);
-    const window = pooledWindow(node, given);
-    const planes = given.reshape([given.shape[0]! * given.shape[1]!, 1, ...given.shape.slice(2)]);
+    const input = tensorOf(x!);
+    const window = pooledWindow(node, input);
+    const planes = input.reshape([input.shape[0]! * input.shape[1]!, 1, ...input.shape.slice(2)]);
     const sums = windowSums(padded(planes, window.pads, 0), window);
     const ones = planes.narrow(0, 0, 1).mul(0).add(1);
-    const plain = windowOf(node, given, window.kernel).pads;
+    const plain = windowOf(node, input, window.kernel).pads;
     // Entries added by rounding up never count; padding counts if requested.
     const counted = countsPadding
       ? padded(padded(ones, plain, 1), surplus(window.pads, plain), 0)
       : padded(ones, window.pads, 0);
     const means = sums.div(windowSums(counted, window));
-    return means.reshape([...given.shape.slice(0, 2), ...means.shape.slice(2)]);
+    return means.reshape([...input.shape.slice(0, 2), ...means.shape.slice(2)]);
   };
 };
 

@@ -45,10 +45,10 @@ const cumulative: Operator = ({ attributes }) => {
   const exclusive = attributes.flag('exclusive', false);
   const reverse = attributes.flag('reverse', false);
   return ([x, axis]) => {
-    const given = tensorOf(x!);
-    const dim = fromStart(integerIn(axis!), given.rank);
-    const ordered = reverse ? given.flip([dim]) : given;
-    const sums = ordered.cumsum(dim).to(given.dtype);
+    const input = tensorOf(x!);
+    const dim = fromStart(integerIn(axis!), input.rank);
+    const ordered = reverse ? input.flip([dim]) : input;
+    const sums = ordered.cumsum(dim).to(input.dtype);
     const shown = exclusive ? sums.sub(ordered) : sums;
     return reverse ? shown.flip([dim]) : shown;
   };

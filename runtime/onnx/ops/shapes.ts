@@ -36,11 +36,11 @@ const reshape: Operator = ({ attributes }) => {
   const allowsZero = attributes.flag('allowzero', false);
   return ([x, sizes]) => {
     const dims = shapeOf(x!);
-    const given = integersIn(sizes!).map((size, d) =>
+    const requested = integersIn(sizes!).map((size, d) =>
       size === 0 && !allowsZero ? (dims[d] ?? Number.NaN) : size,
     );
-    const known = given.reduce((product, size) => (size === -1 ? product : product * size), 1);
-    const shape = given.map((size) => (size === -1 ? countOf(dims) / known : size));
+    const known = requested.reduce((product, size) => (size === -1 ? product : product * size), 1);
+    const shape = requested.map((size) => (size === -1 ? countOf(dims) / known : size));
     if (shape.every((size) => Number.isInteger(size) && size >= 0)) return reshaped(x!, shape);
     throw wrongSetting(
       `Reshape from [${dims.join(', ')}] to [${integersIn(sizes!).join(', ')}]`,
@@ -63,10 +63,10 @@ const squeeze: Operator =
   (node) =>
   ([x, axes]) => {
     const shape = shapeOf(x!);
-    const given = axesOf(node, axes)?.map((axis) => fromStart(axis, shape.length));
+    const dims = axesOf(node, axes)?.map((axis) => fromStart(axis, shape.length));
     return reshaped(
       x!,
-      shape.filter((size, d) => (given ? !given.includes(d) : size !== 1)),
+      shape.filter((size, d) => (dims ? !dims.includes(d) : size !== 1)),
     );
   };
 

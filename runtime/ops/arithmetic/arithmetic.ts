@@ -147,10 +147,10 @@ export const signOp = defineOp({
 const scaled = (b: number, alpha: number): number => (alpha === 1 ? b : product(b, alpha));
 
 /** a + alpha · b */
-export function add(a: Tensor, b: Operand, given: Keyword<'alpha'> = 1): Tensor {
+export function add(a: Tensor, b: Operand, alphaOrOptions: Keyword<'alpha'> = 1): Tensor {
   expectTensors('add', a);
   expectOperand('add', b);
-  const alpha = numberFrom('add', 'alpha', given);
+  const alpha = numberFrom('add', 'alpha', alphaOrOptions);
   if (isNumber(b)) return bindNumber(addScalarOp, a, scaled(b, alpha));
   if (alpha === 1) return bindPromoted(addOp, a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => add(x, y, alpha));
@@ -158,10 +158,10 @@ export function add(a: Tensor, b: Operand, given: Keyword<'alpha'> = 1): Tensor 
 }
 
 /** a − alpha · b */
-export function sub(a: Tensor, b: Operand, given: Keyword<'alpha'> = 1): Tensor {
+export function sub(a: Tensor, b: Operand, alphaOrOptions: Keyword<'alpha'> = 1): Tensor {
   expectTensors('sub', a);
   expectOperand('sub', b);
-  const alpha = numberFrom('sub', 'alpha', given);
+  const alpha = numberFrom('sub', 'alpha', alphaOrOptions);
   if (isNumber(b)) return bindNumber(addScalarOp, a, negated(scaled(b, alpha)));
   if (alpha === 1) return bindPromoted(subOp, a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => sub(x, y, alpha));

@@ -77,9 +77,9 @@ export const trunc = rounding('trunc');
 const roundToInteger = rounding('round');
 
 /** Rounds half to even, as in PyTorch; keeps `decimals` decimal places. */
-export function round(a: Tensor, given: Keyword<'decimals'> = 0): Tensor {
+export function round(a: Tensor, decimalsOrOptions: Keyword<'decimals'> = 0): Tensor {
   expectTensors('round', a);
-  const decimals = numberFrom('round', 'decimals', given, 0);
+  const decimals = numberFrom('round', 'decimals', decimalsOrOptions, 0);
   if (equals(decimals, 0)) return roundToInteger(a);
   expectWhole('round', 'decimals', decimals);
   if (anyHalf(a)) return roundedOnce([a], (converted) => round(converted, decimals));

@@ -72,12 +72,12 @@ export function windowSizes(
   name: string,
   x: Tensor,
   count: number,
-  given: WindowAttrs,
+  attrs: WindowAttrs,
 ): WindowSizes[] {
-  const kernel = expanded(given.kernel, count);
-  const stride = expanded(given.stride, count);
-  const padding = expanded(given.padding, count);
-  const dilation = expanded(given.dilation, count);
+  const kernel = expanded(attrs.kernel, count);
+  const stride = expanded(attrs.stride, count);
+  const padding = expanded(attrs.padding, count);
+  const dilation = expanded(attrs.dilation, count);
   expectNumbers(name, 'window', kernel, count, 1);
   expectNumbers(name, 'stride', stride, count, 1);
   expectNumbers(name, 'padding', padding, count, 0);
@@ -91,7 +91,7 @@ export function windowSizes(
       padding: padding[i]!,
       dilation: dilation[i]!,
     };
-    return { ...window, out: windows(sizeOf(i), window, given.ceilMode) };
+    return { ...window, out: windows(sizeOf(i), window, attrs.ceilMode) };
   });
   // A window entirely in the padding has no maximum or mean.
   const isWithin = (own: WindowSizes, i: number) =>
@@ -122,11 +122,10 @@ function expectSpatial(name: string, x: Tensor, count: number): void {
 /** Returns the sizes of an adaptive pooling's result; null keeps a size. */
 export function pooledSize(name: string, x: Tensor, count: number, size: unknown): number[] {
   expectSpatial(name, x, count);
-  const given = (Array.isArray(size) ? size : new Array<unknown>(count).fill(size)) as readonly (
-    | number
-    | null
-  )[];
-  const sizes = given.map((each, i) => each ?? x.shape[x.rank - count + i]!);
+  const requested = (
+    Array.isArray(size) ? size : new Array<unknown>(count).fill(size)
+  ) as readonly (number | null)[];
+  const sizes = requested.map((each, i) => each ?? x.shape[x.rank - count + i]!);
   expectNumbers(name, 'size', sizes, count, 0);
   return sizes;
 }

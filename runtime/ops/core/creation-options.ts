@@ -69,9 +69,9 @@ export const beginsLeaf = (tensor: Tensor): boolean => leavesToBegin.has(tensor)
 
 /** Checks that the options are an object without unknown names, and that `requiresGrad` is a boolean. */
 export function expectOptions(op: string, options: CreateOptions, names: readonly string[]): void {
-  const given: unknown = options;
-  if (!canBeOptions(given)) throw notAnObject(op, given, names, remedyFor(op, given, names));
-  const keys = Object.keys(given);
+  const value: unknown = options;
+  if (!canBeOptions(value)) throw notAnObject(op, value, names, remedyFor(op, value, names));
+  const keys = Object.keys(value);
   for (let i = 0; i < keys.length; i++) {
     if (!names.includes(keys[i]!)) throw unknownOption(op, keys[i]!, names);
   }
@@ -86,9 +86,9 @@ export function expectOptions(op: string, options: CreateOptions, names: readonl
 }
 
 /** Returns the hint: a size or shape passed as options, or else a dtype passed by position. */
-function remedyFor(op: string, given: unknown, names: readonly string[]): string {
-  if (typeof given === 'number') return `pass the sizes in one array: ${op}([2, 3])`;
-  if (Array.isArray(given) && names.includes('shape')) return `name it: { shape: ${shown(given)} }`;
+function remedyFor(op: string, value: unknown, names: readonly string[]): string {
+  if (typeof value === 'number') return `pass the sizes in one array: ${op}([2, 3])`;
+  if (Array.isArray(value) && names.includes('shape')) return `name it: { shape: ${shown(value)} }`;
   return "name the option: { dtype: 'float64' }";
 }
 

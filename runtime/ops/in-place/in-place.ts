@@ -223,8 +223,12 @@ function lossy(name: string, target: string, other: string): DTypeError {
 }
 
 /** x += alpha · y */
-export function add_(target: Tensor, other: Tensor | number, given: Keyword<'alpha'> = 1): Tensor {
-  const alpha = numberFrom('add_', 'alpha', given);
+export function add_(
+  target: Tensor,
+  other: Tensor | number,
+  alphaOrOptions: Keyword<'alpha'> = 1,
+): Tensor {
+  const alpha = numberFrom('add_', 'alpha', alphaOrOptions);
   if (isNumber(other)) return numberIntoTarget(addScalarInto, target, product(other, alpha));
   if (alpha !== 1) expectHolds(addScaledInto, target, alpha);
   return intoTarget(addScaledInto, target, other, { value: alpha });
@@ -266,9 +270,9 @@ export function addcmul_(
   target: Tensor,
   y: Tensor,
   z: Tensor,
-  given: Keyword<'value'> = 1,
+  valueOrOptions: Keyword<'value'> = 1,
 ): Tensor {
-  const value = numberFrom('addcmul_', 'value', given);
+  const value = numberFrom('addcmul_', 'value', valueOrOptions);
   return productIntoTarget(addcmulInto, target, [y, z], value);
 }
 
@@ -277,8 +281,8 @@ export function addcdiv_(
   target: Tensor,
   y: Tensor,
   z: Tensor,
-  given: Keyword<'value'> = 1,
+  valueOrOptions: Keyword<'value'> = 1,
 ): Tensor {
-  const value = numberFrom('addcdiv_', 'value', given);
+  const value = numberFrom('addcdiv_', 'value', valueOrOptions);
   return productIntoTarget(addcdivInto, target, [y, z], value);
 }

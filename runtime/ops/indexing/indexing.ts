@@ -162,10 +162,10 @@ export function indexAdd(
   dim: number,
   index: Tensor,
   source: Tensor,
-  given: Keyword<'alpha'> = 1,
+  alphaOrOptions: Keyword<'alpha'> = 1,
 ): Tensor {
   expectTensors('indexAdd', x, index, source);
-  const alpha = numberFrom('indexAdd', 'alpha', given);
+  const alpha = numberFrom('indexAdd', 'alpha', alphaOrOptions);
   return tidy(() =>
     entriesReplaced('indexAdd', x, dim, index, alpha === 1 ? source : mul(source, alpha)),
   );

@@ -136,13 +136,13 @@ export function lstsq(a: Tensor, b: Tensor, options: LstsqOptions = {}): LeastSq
       });
     }
     return tidy(() => {
-      const given: RankOptions = { rtol: options.rcond ?? null };
+      const rankOptions: RankOptions = { rtol: options.rcond ?? null };
       const sides = isVector ? unsqueeze(b, -1) : b;
-      const solution = matmul(pinv(a, given), sides);
+      const solution = matmul(pinv(a, rankOptions), sides);
       const errors = sub(matmul(a, solution), sides);
       const singularValues = svdvals(a);
       const one = (x: Tensor) => (isVector ? squeeze(x, -1) : x);
-      const rank = countAbove(singularValues, tolerances(a, given));
+      const rank = countAbove(singularValues, tolerances(a, rankOptions));
       return [one(solution), one(sum(mul(errors, errors), -2)), rank, singularValues];
     });
   });

@@ -43,12 +43,12 @@ export function norm(
 
 /** The nuclear norms of the matrices in two dimensions: `dims`, or those of a matrix. */
 function nuclearNorm(x: Tensor, dims: Dims, { keepDim = false }: ReduceOptions): Tensor {
-  const given = dims === undefined ? x.shape.map((_, d) => d) : ([dims].flat() as number[]);
-  const [rows, columns, ...more] = given.map((dim) => normalizeDim(dim, x.rank, 'norm'));
+  const axes = dims === undefined ? x.shape.map((_, d) => d) : ([dims].flat() as number[]);
+  const [rows, columns, ...more] = axes.map((dim) => normalizeDim(dim, x.rank, 'norm'));
   if (rows === undefined || columns === undefined || rows === columns || more.length > 0) {
     throw new ShapeError({
       what: 'norm: the nuclear norm is of matrices',
-      given: `${formatSpec(x)} over ${given.length} dimension(s)`,
+      given: `${formatSpec(x)} over ${axes.length} dimension(s)`,
       expected: 'two dimensions',
       remedy: 'pass the two dimensions of the matrices',
     });

@@ -133,11 +133,15 @@ export interface MultiMarginOptions extends MarginOptions {
 }
 
 /** The mean over the other classes of max(0, margin − score of the class + score)^p; scores [n, c] or [c]. */
-export function multiMarginLoss(x: Tensor, target: Tensor, given: MultiMarginOptions = {}): Tensor {
+export function multiMarginLoss(
+  x: Tensor,
+  target: Tensor,
+  argument: MultiMarginOptions = {},
+): Tensor {
   return naming('multiMarginLoss', () => {
     expectTensors('multiMarginLoss', x, target);
-    expectOptions('multiMarginLoss', given, multiMarginKinds);
-    const { p = 1, margin = 1, weight = null, ...options } = given;
+    expectOptions('multiMarginLoss', argument, multiMarginKinds);
+    const { p = 1, margin = 1, weight = null, ...options } = argument;
     if (anyHalf(x, weight))
       return roundedOnce([x, weight], (converted, w) =>
         multiMarginLoss(converted, target, { p, margin, weight: w, ...options }),
@@ -166,21 +170,21 @@ export interface WeightOptions extends LossOptions {
 export function multilabelSoftMarginLoss(
   x: Tensor,
   target: Tensor,
-  given: WeightOptions = {},
+  options: WeightOptions = {},
 ): Tensor {
   return naming('multilabelSoftMarginLoss', () => {
     expectTensors('multilabelSoftMarginLoss', x, target);
-    expectOptions('multilabelSoftMarginLoss', given, weightKinds);
-    const { weight = null, ...options } = given;
+    expectOptions('multilabelSoftMarginLoss', options, weightKinds);
+    const { weight = null, ...others } = options;
     if (anyHalf(x, target, weight))
       return roundedOnce([x, target, weight], (a, b, w) =>
-        multilabelSoftMarginLoss(a, b, { weight: w, ...options }),
+        multilabelSoftMarginLoss(a, b, { weight: w, ...others }),
       );
     return tidy(() => {
       const absent = mul(add(neg(target), 1), logSigmoid(neg(x)));
       const losses = neg(add(mul(target, logSigmoid(x)), absent));
       const scaled = weight ? mul(losses, weight) : losses;
-      return reduced('multilabelSoftMarginLoss', mean(scaled, -1), options);
+      return reduced('multilabelSoftMarginLoss', mean(scaled, -1), others);
     });
   });
 }

@@ -133,11 +133,11 @@ export interface KlDivOptions {
 }
 
 /** target · (ln target − x), where x are log-probabilities. */
-export function klDiv(x: Tensor, target: Tensor, given: KlDivOptions = {}): Tensor {
+export function klDiv(x: Tensor, target: Tensor, options: KlDivOptions = {}): Tensor {
   return naming('klDiv', () => {
     expectTensors('klDiv', x, target);
-    expectOptions('klDiv', given, klDivKinds);
-    const { reduction = 'mean', logTarget = false } = given;
+    expectOptions('klDiv', options, klDivKinds);
+    const { reduction = 'mean', logTarget = false } = options;
     if (anyHalf(x, target))
       return roundedOnce([x, target], (a, b) => klDiv(a, b, { reduction, logTarget }));
     if (reduction === 'batchmean' && x.shape[0] === 0) {

@@ -147,8 +147,8 @@ export function unsqueeze(x: Tensor, dim: number): Tensor {
 /** Removes all or the given dimensions of size 1. As in PyTorch, given dimensions of another size remain. */
 export function squeeze(x: Tensor, dim?: number | readonly number[]): Tensor {
   expectTensors('squeeze', x);
-  const given = dim === undefined ? x.shape.map((_, i) => i) : [dim].flat();
-  const at = normalizeDims(given as number[], x.rank, 'squeeze');
+  const dims = dim === undefined ? x.shape.map((_, i) => i) : [dim].flat();
+  const at = normalizeDims(dims as number[], x.rank, 'squeeze');
   const shape = x.shape.filter((size, i) => size !== 1 || !at.includes(i));
   return shape.length === x.rank ? x : reshape(x, shape);
 }

@@ -89,12 +89,12 @@ export function arange(first: number, ...rest: readonly (RangeArgument | undefin
 type RangeArgument = number | null | CreateOptions;
 
 /** Whether an argument is options, as opposed to a number, array or tensor. */
-const isOptions = (given: unknown): given is CreateOptions =>
-  typeof given === 'object' &&
-  given !== null &&
-  !isNumber(given) &&
-  !Array.isArray(given) &&
-  !(given instanceof Tensor);
+const isOptions = (value: unknown): value is CreateOptions =>
+  typeof value === 'object' &&
+  value !== null &&
+  !isNumber(value) &&
+  !Array.isArray(value) &&
+  !(value instanceof Tensor);
 
 /** Separates positional numbers from the options, which may follow any of them as the last argument. */
 function withoutOptions(given: readonly (RangeArgument | undefined)[]): {

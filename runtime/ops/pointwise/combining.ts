@@ -146,10 +146,15 @@ export function lerp(a: Tensor, b: Tensor, weight: Operand): Tensor {
 }
 
 /** a + value · b · c */
-export function addcmul(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'> = 1): Tensor {
+export function addcmul(
+  a: Tensor,
+  b: Tensor,
+  c: Tensor,
+  valueOrOptions: Keyword<'value'> = 1,
+): Tensor {
   return naming('addcmul', () => {
     expectTensors('addcmul', a, b, c);
-    const value = numberFrom('addcmul', 'value', given);
+    const value = numberFrom('addcmul', 'value', valueOrOptions);
     if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcmul(x, y, z, value));
     // The factors are in the dtype of the result before they are multiplied.
     return tidy(() => add(a, scaled(mul(cast(b, promote(a.dtype, b.dtype)), c), value)));
@@ -157,10 +162,15 @@ export function addcmul(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'>
 }
 
 /** a + value · b / c */
-export function addcdiv(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'> = 1): Tensor {
+export function addcdiv(
+  a: Tensor,
+  b: Tensor,
+  c: Tensor,
+  valueOrOptions: Keyword<'value'> = 1,
+): Tensor {
   return naming('addcdiv', () => {
     expectTensors('addcdiv', a, b, c);
-    const value = numberFrom('addcdiv', 'value', given);
+    const value = numberFrom('addcdiv', 'value', valueOrOptions);
     if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcdiv(x, y, z, value));
     return tidy(() => add(a, scaled(div(cast(b, promote(a.dtype, b.dtype)), c), value)));
   });

@@ -222,11 +222,11 @@ export function signbit(a: Tensor): Tensor {
 }
 
 /** `sub` with its operands swapped: other − alpha · a. */
-export function rsub(a: Tensor, other: Operand, given: Keyword<'alpha'> = 1): Tensor {
+export function rsub(a: Tensor, other: Operand, alphaOrOptions: Keyword<'alpha'> = 1): Tensor {
   return naming('rsub', () => {
     expectTensors('rsub', a);
     expectOperand('rsub', other);
-    const alpha = numberFrom('rsub', 'alpha', given);
+    const alpha = numberFrom('rsub', 'alpha', alphaOrOptions);
     if (alpha !== 1 && anyHalf(a, other)) {
       return roundedOnce([a, other], (x, y) => rsub(x, y, alpha));
     }

@@ -31,15 +31,15 @@ export function expectOperand(name: string, operand: Tensor | number): void {
 }
 
 /** Returns a boolean as 1 or 0. */
-export const asNumber = <T>(given: T | boolean): T | number =>
-  typeof given === 'boolean' ? +given : given;
+export const asNumber = <T>(value: T | boolean): T | number =>
+  typeof value === 'boolean' ? +value : value;
 
 /** Throws ArgumentError for sizes, dimensions or counts that are not an array; `argument` names them. */
-export function expectList(name: string, argument: string, given: unknown): void {
-  if (Array.isArray(given)) return;
+export function expectList(name: string, argument: string, value: unknown): void {
+  if (Array.isArray(value)) return;
   throw new ArgumentError({
     what: `${name}: ${argument} that are not a list`,
-    given: shown(given),
+    given: shown(value),
     expected: `an array of ${argument}`,
     remedy: `pass the ${argument} in one array`,
   });
@@ -66,19 +66,19 @@ export function shapeOf(name: string, operand: Tensor): Tensor['shape'] {
 }
 
 /** Returns the error for an operand that is not a tensor. */
-export function noTensor(name: string, given: unknown): ArgumentError {
+export function noTensor(name: string, value: unknown): ArgumentError {
   return new ArgumentError({
     what: `${name}: an operand is not a tensor`,
-    given: shown(given),
+    given: shown(value),
     expected: 'a tensor, or a number where the op takes one',
-    remedy: operandRemedy(given),
+    remedy: operandRemedy(value),
   });
 }
 
-function operandRemedy(given: unknown): string {
-  if (given == null)
+function operandRemedy(value: unknown): string {
+  if (value == null)
     return 'check where the value comes from: an entry that does not exist is undefined';
-  if (given instanceof Promise) return 'await it, or read with x.itemSync()';
-  if (typeof given === 'string' || typeof given === 'bigint') return 'pass a number: Number(value)';
+  if (value instanceof Promise) return 'await it, or read with x.itemSync()';
+  if (typeof value === 'string' || typeof value === 'bigint') return 'pass a number: Number(value)';
   return 'pass tensors one by one, numbers as tensor([1, 2])';
 }

@@ -70,12 +70,12 @@ export type Keyword<Name extends string> = number | { readonly [N in Name]?: num
 export function numberFrom<Name extends string>(
   op: string,
   name: Name,
-  given: Keyword<Name>,
+  argument: Keyword<Name>,
   otherwise = 1,
 ): number {
-  if (isNumber(given)) return given;
-  expectNames(op, given, [name]);
-  const { [name]: value = otherwise } = given;
+  if (isNumber(argument)) return argument;
+  expectNames(op, argument, [name]);
+  const { [name]: value = otherwise } = argument;
   expectNumber(op, name, value);
   return value;
 }
@@ -84,13 +84,13 @@ export function numberFrom<Name extends string>(
 export type Sizes = (Shape | number)[];
 
 /** Returns the sizes as one array; throws ArgumentError for anything but numbers. */
-export function sizesOf(op: string, given: readonly unknown[]): Shape {
-  const [first] = given;
-  const list: unknown = given.length === 1 && !isNumber(first) ? first : given;
+export function sizesOf(op: string, sizes: readonly unknown[]): Shape {
+  const [first] = sizes;
+  const list: unknown = sizes.length === 1 && !isNumber(first) ? first : sizes;
   if (Array.isArray(list) && list.every(isNumber)) return list as Shape;
   throw new ArgumentError({
     what: `${op}: not a list of numbers`,
-    given: given.map(shown).join(', '),
+    given: sizes.map(shown).join(', '),
     expected: 'numbers, in an array or one by one',
     remedy: `write x.${op}([2, 3]) or x.${op}(2, 3)`,
   });

@@ -119,10 +119,10 @@ function keywords<O extends { readonly dim?: number }>(
   otherwise: boolean,
   kinds: OptionKinds<O>,
 ): O | null {
-  const given = [dim, flag].find((each) => typeof each === 'object' && !isNumber(each));
-  if (given === undefined) return null;
-  expectOptions(op, given as O, kinds);
-  if (dim !== given) return { dim: dim as number, ...(flag as O) };
+  const options = [dim, flag].find((each) => typeof each === 'object' && !isNumber(each));
+  if (options === undefined) return null;
+  expectOptions(op, options as O, kinds);
+  if (dim !== options) return { dim: dim as number, ...(flag as O) };
   if (flag !== otherwise) throw givenBothWays(op, flag, Object.keys(kinds));
   return dim as O;
 }

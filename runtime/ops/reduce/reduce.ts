@@ -162,9 +162,9 @@ export function positional<O extends ReduceOptions>(
   options: O | boolean,
   names: readonly string[] = reduceNames,
 ): [dims: Dims, options: O] {
-  const given = typeof options === 'boolean' ? { keepDim: options } : options;
-  expectNames<object>(op, given ?? {}, names as readonly never[]);
-  const { dim, ...rest } = isKeywords(dims) ? { ...given, ...dims } : { ...given, dim: dims };
+  const keywords = typeof options === 'boolean' ? { keepDim: options } : options;
+  expectNames<object>(op, keywords ?? {}, names as readonly never[]);
+  const { dim, ...rest } = isKeywords(dims) ? { ...keywords, ...dims } : { ...keywords, dim: dims };
   const unknown = Object.keys(rest).filter((name) => !names.includes(name));
   if (unknown.length === 0) return [dim, rest as unknown as O];
   throw new ArgumentError({

@@ -95,13 +95,13 @@ export class ControlCheck {
 
   expectSameLayout(
     what: string,
-    given: readonly TensorMeta[],
+    metas: readonly TensorMeta[],
     expected: readonly TensorMeta[],
   ): void {
-    this.expectSame(`${what}s`, given, expected);
-    const other = given.findIndex((meta, i) => !sameLayout(meta, expected[i]!));
+    this.expectSame(`${what}s`, metas, expected);
+    const other = metas.findIndex((meta, i) => !sameLayout(meta, expected[i]!));
     if (other < 0) return;
-    this.fail(`${what} ${formatSpec(given[other]!)} of other strides`, 'the same strides');
+    this.fail(`${what} ${formatSpec(metas[other]!)} of other strides`, 'the same strides');
   }
 
   expectSame(what: string, given: readonly TensorMeta[], expected: readonly TensorSpec[]): void {

@@ -20,9 +20,9 @@ export function reverify(plans: readonly Plan[], fail: Fail): void {
   const writes = new Map<ValueId, number>();
   const known = new Map<string, ProgramOp[]>();
   const nameOf = (id: ValueId) => names.get(id) ?? id;
-  ops.forEach((given, index) => {
-    const { op, inputs, outputs, attrs, again } = given;
-    const written = writtenOperands(given);
+  ops.forEach((programOp, index) => {
+    const { op, inputs, outputs, attrs, again } = programOp;
+    const written = writtenOperands(programOp);
     if (written.length === 0 && !op.effect && op.kernel.kind !== 'control') {
       const key = `${op.name} ${inputs.map((id) => [nameOf(id), writes.get(groups.of(id))])}`;
       const alike = known.get(key) ?? [];
@@ -32,7 +32,7 @@ export function reverify(plans: readonly Plan[], fail: Fail): void {
         outputs.forEach((id, i) => {
           names.set(id, before.outputs[i]!);
         });
-      } else alike.push(given);
+      } else alike.push(programOp);
     }
     if (again !== undefined && names.get(outputs[0]!) !== nameOf(again)) {
       fail(`%${outputs} as run again after %${again}`, 'the same operator and operands');

@@ -35,20 +35,20 @@ export class RegionBackward {
   }
 
   /**
-   * Runs backward in the scope of one forward run. `given` returns the gradient of a result; null or an empty slot
+   * Runs backward in the scope of one forward run. `gradientOf` returns the gradient of a result; null or an empty slot
    * if it is missing. `take` receives the gradient of each operand that has one, which may be missing for the same
    * reason. Without `retains` the scope is freed.
    */
   run(
     scope: Scope,
-    given: (result: number) => Slot | null,
+    gradientOf: (result: number) => Slot | null,
     take: (operand: number, gradient: Slot) => void,
   ): void {
     const { slots } = scope;
     const { gradOutputs, gradInputs } = this.#part;
     try {
       for (let i = 0; i < gradOutputs.length; i++) {
-        const gradient = this.#reads[i] ? given(i) : null;
+        const gradient = this.#reads[i] ? gradientOf(i) : null;
         if (!gradient?.holder) continue;
         const slot = slots[gradOutputs[i]!]!;
         if (!this.#moves(i)) slot.put(gradient.holder.retain(), gradient.offset);

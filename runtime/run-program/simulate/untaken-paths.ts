@@ -84,9 +84,9 @@ function onAnyShapes(step: Step, run: Action): Action {
   const { op, call: planned } = step;
   const { forms, sample } = planned!.call;
   const moves = movedCallOperands(step);
-  const isRefused = (given: readonly GivenOperand[]): boolean => {
+  const isRefused = (operands: readonly GivenOperand[]): boolean => {
     try {
-      planned!.at(given);
+      planned!.at(operands);
       return false;
     } catch (error) {
       if (error instanceof FailedCheck) return true;

@@ -217,7 +217,7 @@ export function callApi(
   if (creators.has(fn)) t.guardDevice();
   try {
     const result = breakingAtRecordedWrites(t, written, () =>
-      numbers.perform([self, ...values], ([on, ...given]) => callOrReject(call, on, given)),
+      numbers.perform([self, ...values], ([on, ...rest]) => callOrReject(call, on, rest)),
     );
     return asLeafIfRequested(t, variableOf(t, result));
   } catch (error) {
@@ -235,13 +235,13 @@ export function callApi(
 function callOrReject(
   call: (...args: unknown[]) => unknown,
   on: unknown,
-  given: readonly unknown[],
+  args: readonly unknown[],
 ): unknown {
   try {
-    return Reflect.apply(call, on, given);
+    return Reflect.apply(call, on, args);
   } catch (error) {
-    const plain = given.map((each) => (isSymbolic(each) ? each.value : each));
-    if (error instanceof TostaticError && given.some(isSymbolic)) Reflect.apply(call, on, plain);
+    const plain = args.map((each) => (isSymbolic(each) ? each.value : each));
+    if (error instanceof TostaticError && args.some(isSymbolic)) Reflect.apply(call, on, plain);
     throw error;
   }
 }
@@ -265,8 +265,8 @@ function asLeafIfRequested(t: Tracer, result: Variable): Variable {
   return isLeaf ? traceRequiresGrad(t, result, []) : result;
 }
 
-const isTensorVariable = (given: Variable): boolean => {
-  const { kind } = specialized(given);
+const isTensorVariable = (variable: Variable): boolean => {
+  const { kind } = specialized(variable);
   return kind === 'tensor' || kind === 'dynamic';
 };
 
@@ -284,17 +284,22 @@ function refusedOfLeaf(
 }
 
 /** Returns a pre-existing plain object, such as module options, as a new object with its entries. */
-function opened(t: Tracer, given: Variable): Variable {
-  const variable = specialized(given);
-  if (variable.kind !== 'object' || !isPlainObject(variable.value)) return given;
+function opened(t: Tracer, argument: Variable): Variable {
+  const variable = specialized(argument);
+  if (variable.kind !== 'object' || !isPlainObject(variable.value)) return argument;
   isArray(t, variable);
   const entries = plainEntries(t, variable).map(({ key, value }) => [key, value] as const);
   return { kind: 'newObject', entries: new Map(entries) };
 }
 
 /** Returns the value to pass to the API: traced tensors, or plain data, on which the trace then depends. */
-function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray: boolean): unknown {
-  const variable = specialized(given);
+function apiValue(
+  t: Tracer,
+  argument: Variable,
+  numbers: ChangingNumbers,
+  inArray: boolean,
+): unknown {
+  const variable = specialized(argument);
   if (variable.kind === 'tensor') return t.use(variable);
   if (variable.kind === 'scalar') throw decidesShape('a function of tensors', variable);
   if (variable.kind === 'symbolic') return numbers.operand(variable, inArray);

@@ -22,15 +22,15 @@ type AnyFunction = (...args: unknown[]) => unknown;
 const maxBytes = 2 ** 22;
 
 /** Returns the buffer of a variable if it was created in the trace. */
-function asBuffer(given: Variable | undefined): ArrayBuffer | undefined {
-  const variable = given && specialized(given);
+function asBuffer(value: Variable | undefined): ArrayBuffer | undefined {
+  const variable = value && specialized(value);
   return variable?.kind === 'newHost' && variable.type === 'ArrayBuffer'
     ? (variable.value as ArrayBuffer)
     : undefined;
 }
 
-function asView(given: Variable): DataView | undefined {
-  const variable = specialized(given);
+function asView(value: Variable): DataView | undefined {
+  const variable = specialized(value);
   const isView = variable.kind === 'newHost' && variable.value instanceof DataView;
   return isView ? (variable.value as DataView) : undefined;
 }

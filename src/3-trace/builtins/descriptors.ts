@@ -52,8 +52,8 @@ function askOuter(t: Tracer, object: Outer, query: Query, key?: Key): Variable {
 }
 
 /** Returns the names and symbols of all own properties, enumerable or not. */
-export function ownKeys(t: Tracer, given: Variable): Key[] {
-  const object = specialized(given);
+export function ownKeys(t: Tracer, variable: Variable): Key[] {
+  const object = specialized(variable);
   if (object.kind === 'newObject') {
     expectNoStack(object, 'stack');
     return [...ownNames(t, object), ...ownSymbols(object)];
@@ -70,8 +70,8 @@ export function ownKeys(t: Tracer, given: Variable): Key[] {
 }
 
 /** `Object.getOwnPropertyDescriptor(object, key)` */
-export function getDescriptor(t: Tracer, given: Variable, key: Key): Variable {
-  const object = specialized(given);
+export function getDescriptor(t: Tracer, variable: Variable, key: Key): Variable {
+  const object = specialized(variable);
   if (object.kind === 'newObject') {
     if (typeof key === 'string') expectNoStack(object, key);
     const attributes = ownAttributes(object, key);
@@ -137,12 +137,12 @@ export function tryToDefine(
   descriptor: Variable,
 ): string | null {
   const object = specialized(target);
-  const given = fieldsOf(t, specialized(descriptor));
-  const isData = !('get' in given) && !('set' in given);
+  const fields = fieldsOf(t, specialized(descriptor));
+  const isData = !('get' in fields) && !('set' in fields);
   if (isOuter(object)) {
-    const isPlain = isData && given.writable && given.enumerable && given.configurable;
+    const isPlain = isData && fields.writable && fields.enumerable && fields.configurable;
     if (!isPlain) throw new GraphBreak('native-call', 'a property of an object is defined');
-    writeProperty(t, object, key, given.value ?? undefinedVariable);
+    writeProperty(t, object, key, fields.value ?? undefinedVariable);
     return null;
   }
   if (object.kind !== 'newObject' || object.errorType) {
@@ -150,22 +150,25 @@ export function tryToDefine(
   }
   const before = ownAttributes(object, key);
   if (before ? !before.configurable : !isExtensible(object)) {
-    if (before && !before.accessor && !before.writable && given.value) {
-      expectComparable(given.value, ownContent(object, key)!, key);
+    if (before && !before.accessor && !before.writable && fields.value) {
+      expectComparable(fields.value, ownContent(object, key)!, key);
     }
-    const refusal = refusalOf(before, ownContent(object, key), given, key);
+    const refusal = refusalOf(before, ownContent(object, key), fields, key);
     if (refusal !== null) return refusal;
   }
   const { enumerable = before?.enumerable ?? false, configurable = before?.configurable ?? false } =
-    given;
-  if (isData && !(before?.accessor && given.value === undefined && given.writable === undefined)) {
-    const writable = given.writable ?? before?.writable ?? false;
-    const content = given.value ?? (before?.accessor ? undefined : ownContent(object, key));
+    fields;
+  if (
+    isData &&
+    !(before?.accessor && fields.value === undefined && fields.writable === undefined)
+  ) {
+    const writable = fields.writable ?? before?.writable ?? false;
+    const content = fields.value ?? (before?.accessor ? undefined : ownContent(object, key));
     const attributes = { enumerable, configurable, writable, accessor: null };
     setOwnProperty(t, object, key, content ?? undefinedVariable, attributes);
     return null;
   }
-  const { get = before?.accessor?.get ?? null, set = before?.accessor?.set ?? null } = given;
+  const { get = before?.accessor?.get ?? null, set = before?.accessor?.set ?? null } = fields;
   const attributes = { enumerable, configurable, writable: false, accessor: { get, set } };
   setOwnProperty(t, object, key, undefinedVariable, attributes);
   return null;
@@ -255,8 +258,8 @@ function fieldsOf(t: Tracer, descriptor: Variable): Fields {
 type Integrity = 'isFrozen' | 'isSealed' | 'isExtensible';
 
 /** `Object.isFrozen(value)` and similar functions. */
-export function hasIntegrity(t: Tracer, given: Variable, query: Integrity): Variable {
-  const object = specialized(given);
+export function hasIntegrity(t: Tracer, variable: Variable, query: Integrity): Variable {
+  const object = specialized(variable);
   if (isOuter(object)) return askOuter(t, object, query);
   if (object.kind === 'newObject') return known(madeHas(t, object, query));
   if (object.kind === 'newArray' && object.fixed) return known(query !== 'isExtensible');
@@ -286,13 +289,13 @@ const reached = {
 } as const;
 
 /** `Object.freeze(value)` and similar functions. A pre-existing object must already be in the requested state. */
-export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Variable {
-  const object = specialized(given);
+export function fix(t: Tracer, variable: Variable, how: keyof typeof reached): Variable {
+  const object = specialized(variable);
   if (object.kind === 'constant' || object.kind === 'symbolic' || object.kind === 'text')
-    return given;
+    return variable;
   if (isOuter(object)) {
     const isSo = constantOf(t, askOuter(t, object, reached[how]));
-    if (isSo === (how !== 'preventExtensions')) return given;
+    if (isSo === (how !== 'preventExtensions')) return variable;
     throw new GraphBreak('object-write', `Object.${how}() of a pre-existing object`);
   }
   if (object.kind === 'newArray' && how === 'freeze') return freezeArray(t, object);

@@ -67,8 +67,8 @@ export function newHost(
 }
 
 /** Returns the instance of a variable if it has the given type. */
-function fixedHost(t: Tracer, given: Variable, { prototype }: Type): object | undefined {
-  const variable = specialized(given);
+function fixedHost(t: Tracer, argument: Variable, { prototype }: Type): object | undefined {
+  const variable = specialized(argument);
   if (variable.kind !== 'newHost' && variable.kind !== 'object') return undefined;
   const { value } = variable;
   if (isProxy(value) || Object.getPrototypeOf(value) !== prototype) return undefined;

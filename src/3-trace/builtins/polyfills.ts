@@ -308,8 +308,8 @@ function ofClass(t: Tracer, fn: AnyFunction, receiver: Variable, args: readonly 
 }
 
 /** Breaks the graph if an array's class is a primitive, for which the native method throws midway. */
-function expectClass(t: Tracer, given: Variable): void {
-  const type = specialized(given);
+function expectClass(t: Tracer, variable: Variable): void {
+  const type = specialized(variable);
   if (isPrimitiveVariable(type) && !isUndefined(t, type)) {
     throw new GraphBreak('native-call', 'the class of an array is a primitive');
   }

@@ -11,8 +11,8 @@ import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 /**
  * Returns whether awaiting the value calls no user code: it is a promise created in the trace, or not a thenable.
  */
-function isPlain(given: Variable): boolean {
-  const value = specialized(given);
+function isPlain(variable: Variable): boolean {
+  const value = specialized(variable);
   return ['constant', 'symbolic', 'tensor', 'newPromise'].includes(value.kind);
 }
 

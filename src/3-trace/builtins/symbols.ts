@@ -26,9 +26,11 @@ const symbolItself: Builtin = (t, receiver) => {
 };
 
 /** `Symbol(description)`: a new symbol in each run. */
-const newSymbol: Builtin = (t, _receiver, [given = undefinedVariable]) => {
-  if (t.isInRegion || !isPrimitiveVariable(given)) return undefined;
-  const text = isUndefined(t, given) ? undefined : constantOf(t, joinedText(t, [given]));
+const newSymbol: Builtin = (t, _receiver, [description = undefinedVariable]) => {
+  if (t.isInRegion || !isPrimitiveVariable(description)) return undefined;
+  const text = isUndefined(t, description)
+    ? undefined
+    : constantOf(t, joinedText(t, [description]));
   const symbol = Symbol(text as string | undefined);
   const variable = known(symbol);
   t.symbols.set(symbol, variable);

@@ -85,12 +85,12 @@ export function raiseWhatHostThrows(
   const isOnHolder =
     (self.kind === 'function' || self.kind === 'object') && (self.value as unknown) === holder;
   if (!isOnHolder) {
-    trial(t, [receiver, ...args], ([value, ...given]) => apply(fn, value, given));
+    trial(t, [receiver, ...args], ([value, ...rest]) => apply(fn, value, rest));
     return;
   }
-  trial(t, args, (given) => {
+  trial(t, args, (values) => {
     if (self.kind === 'function') guardIdentity(t, self);
-    return apply(fn, holder, given);
+    return apply(fn, holder, values);
   });
 }
 
@@ -112,8 +112,8 @@ function raiseOfFrozen(
 ): void {
   const sample = changing.has(fn) ? frozenLike(t, array) : undefined;
   if (!sample) return;
-  const given = args.map((arg) => (isCopied(t, arg) ? specialized(arg) : undefinedVariable));
-  trial(t, given, (values) => apply(fn, sample, values));
+  const copied = args.map((arg) => (isCopied(t, arg) ? specialized(arg) : undefinedVariable));
+  trial(t, copied, (values) => apply(fn, sample, values));
 }
 
 /** Returns a frozen array of the same length; undefined for arrays that may change or have holes. */
@@ -143,9 +143,9 @@ export function raiseWhatConstructorThrows(
 ): void {
   const { value } = callee;
   if (!constructed.has(value)) return;
-  trial(t, args, (given) => {
+  trial(t, args, (values) => {
     guardIdentity(t, callee);
-    return Reflect.construct(value as AnyFunction, given) as unknown;
+    return Reflect.construct(value as AnyFunction, values) as unknown;
   });
 }
 
@@ -155,12 +155,12 @@ function trial(
   operands: readonly Variable[],
   body: (values: readonly unknown[]) => unknown,
 ): void {
-  const given = operands.map(specialized);
+  const variables = operands.map(specialized);
   const rollBack = factsRollback(t);
   try {
     t.attempt(() => {
-      if (given.every((each) => isCopied(t, each)) && isPristine(t, 'array')) {
-        const values = given.map((each) => plainValue(t, each)!.value);
+      if (variables.every((each) => isCopied(t, each)) && isPristine(t, 'array')) {
+        const values = variables.map((each) => plainValue(t, each)!.value);
         byHost(t, () => body(values));
       }
       throw new GraphBreak('native-call', 'nothing is thrown');
@@ -177,8 +177,8 @@ const maxDepth = 3;
  * Returns whether a function can't distinguish a copy of the own enumerable properties from the operand. Excludes long
  * arrays.
  */
-function isCopied(t: Tracer, given: Variable, depth = 0): boolean {
-  const variable = specialized(given);
+function isCopied(t: Tracer, value: Variable, depth = 0): boolean {
+  const variable = specialized(value);
   if (variable.kind === 'constant' || variable.kind === 'symbolic') return !isLarge(variable.value);
   if (depth === maxDepth) return false;
   if (variable.kind === 'newArray') {

@@ -22,12 +22,12 @@ export class CallOperands {
   add(
     form: OperandForm,
     tensor: Tensor,
-    given: readonly (GivenOperand | undefined)[],
+    samples: readonly (GivenOperand | undefined)[],
     isBoolean = false,
     count: DeferredNumber | null = null,
   ): OperandPlace {
     this.tensors.push(tensor);
-    this.given.push(given);
+    this.given.push(samples);
     this.counts.push(count);
     return new OperandPlace(this.forms.push(form) - 1, isBoolean);
   }

@@ -25,19 +25,19 @@ export interface Trial {
 }
 
 /**
- * Returns at least one trial; the call may reject the shapes of some sample runs. `given`: the operands' shapes in
+ * Returns at least one trial; the call may reject the shapes of some sample runs. `samples`: the operands' shapes in
  * the sample runs, by operand. Throws DrawsNumbers, ShapeDependsOnData, or the break from `refused` if the call has no program.
  */
 export function trialsOf(
   traced: TracedCall,
-  given: readonly (readonly (GivenOperand | undefined)[])[],
+  samples: readonly (readonly (GivenOperand | undefined)[])[],
   refused: (why: string) => GraphBreak,
 ): readonly [Trial, ...Trial[]] {
   const trials: Trial[] = [];
   const refusals: unknown[] = [];
   const triedCalls = new Map<string, TriedCall | null>();
   for (const sample of sampleRuns) {
-    const run = given.map((each) => each[sample]);
+    const run = samples.map((each) => each[sample]);
     if (!run.every((each) => each !== undefined)) continue;
     const key = keyOf(run);
     const known = triedCalls.get(key);

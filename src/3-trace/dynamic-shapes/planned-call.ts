@@ -24,10 +24,10 @@ interface PlannedCall extends PlannedSite {
   readonly isView: boolean;
 }
 
-/** The plan for a call whose results don't form a list. `given`: its operands' shapes in the sample runs. */
+/** The plan for a call whose results don't form a list. `samples`: its operands' shapes in the sample runs. */
 export function plannedCall(
   traced: TracedCall,
-  given: CallSite['samples'],
+  samples: CallSite['samples'],
   trials: readonly [Trial, ...Trial[]],
 ): PlannedCall {
   const [{ tried, given: sample }] = trials;
@@ -43,7 +43,7 @@ export function plannedCall(
     name,
     forms,
     metas: operands,
-    samples: given,
+    samples,
     dynamic: isOpen,
     list: false,
     apart: !isView,

@@ -24,18 +24,18 @@ import {
  * object created in the trace. Guards that it is the same object in later calls. If an earlier trace found another
  * object, guards instead which keys of the collection it equals.
  */
-export function keyIdentity(t: Tracer, given: Variable, keys: Iterable<Variable>): unknown {
-  const changing = changingKey(t, given) !== undefined;
-  if (changing) guardKind(t, given);
-  else guardKey(t, given);
-  const isTensor = specialized(given).kind === 'tensor';
+export function keyIdentity(t: Tracer, variable: Variable, keys: Iterable<Variable>): unknown {
+  const changing = changingKey(t, variable) !== undefined;
+  if (changing) guardKind(t, variable);
+  else guardKey(t, variable);
+  const isTensor = specialized(variable).kind === 'tensor';
   if (changing || isTensor || t.variables.hasChangingKeys) {
     for (const other of keys) {
-      if (changing || changingKey(t, other)) compareKeys(t, given, other);
-      if (isTensor && other !== given) expectIdentity(other);
+      if (changing || changingKey(t, other)) compareKeys(t, variable, other);
+      if (isTensor && other !== variable) expectIdentity(other);
     }
   }
-  return identityOf(t, given);
+  return identityOf(t, variable);
 }
 
 /** A key that may be another object or number in each call. */
@@ -46,8 +46,8 @@ interface ChangingKey {
 }
 
 /** Returns where a pre-existing key that differs between calls is read; undefined for all other keys. */
-export function changingKey(t: Tracer, given: Variable): ChangingKey | undefined {
-  const key = specialized(given);
+export function changingKey(t: Tracer, variable: Variable): ChangingKey | undefined {
+  const key = specialized(variable);
   if (key.kind === 'symbolic') return changingNumber(t, key);
   const outer = outerKey(key);
   if (!outer?.source) return undefined;
@@ -75,14 +75,14 @@ function withOffset(expr: NumberExpr): ChangingKey | undefined {
   return { source: left.source, plus: expr.fn === '+' ? right.value : -right.value };
 }
 
-function guardKind(t: Tracer, given: Variable): void {
-  const key = specialized(given);
+function guardKind(t: Tracer, variable: Variable): void {
+  const key = specialized(variable);
   if (key.kind === 'symbolic') guardNumbers(t, key);
   else guardObject(t, key);
 }
 
-function guardKey(t: Tracer, given: Variable): void {
-  const outer = outerKey(given);
+function guardKey(t: Tracer, variable: Variable): void {
+  const outer = outerKey(variable);
   if (!outer?.source) return;
   const { source, value } = outer;
   t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
@@ -113,8 +113,8 @@ interface OuterKey {
 }
 
 /** Returns the pre-existing object that is used as a key. */
-function outerKey(given: Variable): OuterKey | undefined {
-  const key = specialized(given);
+function outerKey(variable: Variable): OuterKey | undefined {
+  const key = specialized(variable);
   switch (key.kind) {
     case 'object':
     case 'function':
@@ -129,8 +129,8 @@ function outerKey(given: Variable): OuterKey | undefined {
   }
 }
 
-function identityOf(t: Tracer, given: Variable): unknown {
-  const key = specialized(given);
+function identityOf(t: Tracer, variable: Variable): unknown {
+  const key = specialized(variable);
   switch (key.kind) {
     case 'symbolic':
       // Guards comparisons with all other keys, not the number itself.

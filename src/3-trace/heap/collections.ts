@@ -38,10 +38,10 @@ export type CollectionVariable = NewCollectionVariable | ObjectVariable;
 /** Returns the variable as a Map or Set, including instances of user subclasses. */
 export function asCollection(
   t: Tracer,
-  given: Variable,
+  argument: Variable,
   ...types: readonly string[]
 ): CollectionVariable | undefined {
-  const variable = specialized(given);
+  const variable = specialized(argument);
   if (variable.kind === 'newCollection') {
     return types.includes(variable.type) ? variable : undefined;
   }
@@ -57,10 +57,10 @@ export function asCollection(
 /** Returns the variable as a Map or Set of the built-in class itself, whose methods can't be overridden. */
 export function asPlainCollection(
   t: Tracer,
-  given: Variable,
+  value: Variable,
   type: CollectionType,
 ): CollectionVariable | undefined {
-  const variable = specialized(given);
+  const variable = specialized(value);
   if (variable.kind === 'object' && (isProxy(variable.value) || !isPlainCollection(variable.value)))
     return undefined;
   if (variable.kind === 'newCollection' && variable.own) return undefined;
@@ -108,14 +108,14 @@ function takeOver(t: Tracer, outer: ObjectVariable, type: 'Map' | 'Set'): void {
   t.effects.takeCollection(outer, content);
 }
 
-export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
-  const collection = taken(t, given);
-  const id = keyIdentity(t, key, keysIn(t, collection));
-  const written = writtenEntry(t, collection, id);
+export function getEntry(t: Tracer, collection: CollectionVariable, key: Variable): Variable {
+  const content = taken(t, collection);
+  const id = keyIdentity(t, key, keysIn(t, content));
+  const written = writtenEntry(t, content, id);
   const lookup = { method: 'get', key, id } as const;
-  noteEntry(t, collection, lookup);
+  noteEntry(t, content, lookup);
   if (written !== undefined) return written?.value ?? undefinedVariable;
-  return lookUp(t, collection as ObjectVariable, lookup);
+  return lookUp(t, content as ObjectVariable, lookup);
 }
 
 interface Lookup {
@@ -148,14 +148,14 @@ function entrySource(t: Tracer, collection: Source, { method, key, id }: Lookup)
     : { kind: method === 'get' ? 'mapGet' : 'mapHas', base: collection, key: id };
 }
 
-export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
-  const collection = taken(t, given);
-  const id = keyIdentity(t, key, keysIn(t, collection));
-  const written = writtenEntry(t, collection, id);
+export function hasEntry(t: Tracer, collection: CollectionVariable, key: Variable): Variable {
+  const content = taken(t, collection);
+  const id = keyIdentity(t, key, keysIn(t, content));
+  const written = writtenEntry(t, content, id);
   const lookup = { method: 'has', key, id } as const;
-  noteEntry(t, collection, lookup);
+  noteEntry(t, content, lookup);
   if (written !== undefined) return known(written !== null);
-  return lookUp(t, collection as ObjectVariable, lookup);
+  return lookUp(t, content as ObjectVariable, lookup);
 }
 
 /** Returns undefined if the trace doesn't know, so that the collection itself must be read. */
@@ -178,79 +178,77 @@ function writtenEntry(
 
 export function setEntry(
   t: Tracer,
-  given: CollectionVariable,
+  collection: CollectionVariable,
   operation: 'set' | 'add',
   { key, value }: CollectionEntry,
 ): void {
-  const collection = changeable(t, given);
-  const id = keyIdentity(t, key, keysIn(t, collection));
+  const content = changeable(t, collection);
+  const id = keyIdentity(t, key, keysIn(t, content));
   const kept = keptKey(t, key, id);
   const entry = { key: kept, value: operation === 'add' ? kept : value };
-  if (collection.kind === 'newCollection') {
-    makeRoom(t, collection, id);
-    const before = collection.entries.get(id);
-    if (!before || resolved(before.value) === absent) putIn(t, collection, id);
-    t.journal.keepMap(collection.entries);
-    collection.entries.set(id, entry);
+  if (content.kind === 'newCollection') {
+    makeRoom(t, content, id);
+    const before = content.entries.get(id);
+    if (!before || resolved(before.value) === absent) putIn(t, content, id);
+    t.journal.keepMap(content.entries);
+    content.entries.set(id, entry);
     return;
   }
-  const state = writtenWith(t, collection, key);
+  const state = writtenWith(t, content, key);
   const before = state.written.get(id);
   if (before === null) state.written.delete(id);
-  if (!before && (before === null || !contains(collection, state, id))) putIn(t, state, id);
+  if (!before && (before === null || !contains(content, state, id))) putIn(t, state, id);
   state.written.set(id, { ...entry, reinserted: before === null || before?.reinserted === true });
   state.all?.set(id, entry);
-  change(t, collection, operation, entry.key, operation === 'set' ? entry.value : null);
+  change(t, content, operation, entry.key, operation === 'set' ? entry.value : null);
 }
 
 /** `isRead`: whether the code reads whether the entry was present. */
 export function deleteEntry(
   t: Tracer,
-  given: CollectionVariable,
+  collection: CollectionVariable,
   key: Variable,
   isRead: boolean,
 ): Variable {
-  const collection = changeable(t, given);
-  const had = isRead ? hasEntry(t, collection, key) : undefinedVariable;
-  const id = keyIdentity(t, key, keysIn(t, collection));
-  if (collection.kind === 'newCollection') {
-    t.journal.keepMap(collection.entries);
-    collection.entries.delete(id);
+  const content = changeable(t, collection);
+  const had = isRead ? hasEntry(t, content, key) : undefinedVariable;
+  const id = keyIdentity(t, key, keysIn(t, content));
+  if (content.kind === 'newCollection') {
+    t.journal.keepMap(content.entries);
+    content.entries.delete(id);
     return had;
   }
-  const state = writtenWith(t, collection, key);
+  const state = writtenWith(t, content, key);
   state.written.set(id, null);
   state.all?.delete(id);
-  change(t, collection, 'delete', key, null);
+  change(t, content, 'delete', key, null);
   return had;
 }
 
-export function clearEntries(t: Tracer, given: CollectionVariable): void {
-  const collection = changeable(t, given);
-  if (collection.kind === 'newCollection') {
-    t.journal.keepMap(collection.entries);
-    collection.entries.clear();
+export function clearEntries(t: Tracer, collection: CollectionVariable): void {
+  const content = changeable(t, collection);
+  if (content.kind === 'newCollection') {
+    t.journal.keepMap(content.entries);
+    content.entries.clear();
     return;
   }
-  const state = stateOf(t, collection);
+  const state = stateOf(t, content);
   state.all = new OwnMap();
-  change(t, collection, 'clear', null, null);
+  change(t, content, 'clear', null, null);
 }
 
-export function sizeOf(t: Tracer, given: CollectionVariable): Variable {
-  const collection = taken(t, given);
-  if (collection.kind === 'newCollection') return known(entriesOf(t, collection).size);
-  const { value, source } = collection;
+export function sizeOf(t: Tracer, collection: CollectionVariable): Variable {
+  const content = taken(t, collection);
+  if (content.kind === 'newCollection') return known(entriesOf(t, content).size);
+  const { value, source } = content;
   const size = callNative(value, 'size');
   const sizeSource: Source = isPlainCollection(value)
     ? { kind: 'property', base: source, key: 'size' }
     : { kind: 'query', base: source, query: 'entries', key: undefined };
   const before = t.read(sizeSource, size);
   if (!t.collections.has(value)) return before;
-  const added = before.kind === 'symbolic' ? entriesAdded(t, collection, true) : undefined;
-  return added
-    ? more(before as SymbolicVariable, added.length)
-    : known(entriesOf(t, collection).size);
+  const added = before.kind === 'symbolic' ? entriesAdded(t, content, true) : undefined;
+  return added ? more(before as SymbolicVariable, added.length) : known(entriesOf(t, content).size);
 }
 
 function more({ expr, value }: SymbolicVariable, plus: number): SymbolicVariable {
@@ -265,19 +263,19 @@ function more({ expr, value }: SymbolicVariable, plus: number): SymbolicVariable
  */
 export function entriesAdded(
   t: Tracer,
-  given: CollectionVariable,
+  collection: CollectionVariable,
   mayReplace = false,
 ): readonly CollectionEntry[] | undefined {
-  const collection = taken(t, given);
-  if (collection.kind === 'newCollection') return undefined;
-  const state = t.collections.get(collection.value);
+  const content = taken(t, collection);
+  if (content.kind === 'newCollection') return undefined;
+  const state = t.collections.get(content.value);
   if (state?.all) return undefined;
   const added: CollectionEntry[] = [];
   for (const [id, entry] of state?.written ?? nothing) {
     if (!entry || entry.reinserted) return undefined;
     const wasThere =
       !isMadeInside(id) &&
-      constantOf(t, lookUp(t, collection, { method: 'has', key: entry.key, id })) === true;
+      constantOf(t, lookUp(t, content, { method: 'has', key: entry.key, id })) === true;
     if (!wasThere) added.push(entry);
     else if (!mayReplace) return undefined;
   }
@@ -287,10 +285,10 @@ export function entriesAdded(
 const nothingPutIn: readonly unknown[] = [];
 
 /** Returns the keys that the trace added so far. */
-export function putInto(t: Tracer, given: CollectionVariable): readonly unknown[] {
-  const collection = taken(t, given);
-  if (collection.kind === 'newCollection') return collection.putIn;
-  return t.collections.get(collection.value)?.putIn ?? nothingPutIn;
+export function putInto(t: Tracer, collection: CollectionVariable): readonly unknown[] {
+  const content = taken(t, collection);
+  if (content.kind === 'newCollection') return content.putIn;
+  return t.collections.get(content.value)?.putIn ?? nothingPutIn;
 }
 
 function putIn(t: Tracer, into: { readonly putIn: unknown[] }, id: unknown): void {
@@ -308,18 +306,18 @@ function forEachEntry<V>(collection: object, visit: (value: V, key: unknown) => 
 /** Returns all entries in insertion order. */
 export function entriesOf(
   t: Tracer,
-  given: CollectionVariable,
+  collection: CollectionVariable,
 ): ReadonlyMap<unknown, CollectionEntry> {
-  const collection = taken(t, given);
-  if (collection.kind === 'newCollection') {
-    settleOrder(t, collection);
+  const content = taken(t, collection);
+  if (content.kind === 'newCollection') {
+    settleOrder(t, content);
     const entries = new OwnMap<unknown, CollectionEntry>();
-    forEachEntry<CollectionEntry>(collection.entries, (entry, key) => {
+    forEachEntry<CollectionEntry>(content.entries, (entry, key) => {
       if (present(entry.value)) entries.set(key, entry);
     });
     return entries;
   }
-  const { value, source } = collection;
+  const { value, source } = content;
   const state = t.collections.get(value);
   if (state?.all) return state.all;
   const keys: unknown[] = [];
@@ -328,7 +326,7 @@ export function entriesOf(
   t.guard(`members ${sourceKey(source)}`, { kind: 'members', source, keys });
   t.variables.reads?.query(source, 'entries');
   const all = new OwnMap<unknown, CollectionEntry>();
-  for (let i = 0; i < keys.length; i++) all.set(keys[i], outerEntry(t, collection, keys[i]));
+  for (let i = 0; i < keys.length; i++) all.set(keys[i], outerEntry(t, content, keys[i]));
   // Which of these keys has been written or deleted depends on the keys of the changes.
   for (const changed of state?.keys ?? []) keyIdentity(t, changed, keysOf(all));
   forEachEntry<WrittenEntry | null>(state?.written ?? nothing, (entry, id) => {

@@ -62,8 +62,8 @@ export function makeClass(
  * Returns the parent: a user class or a built-in container. A class that extends any other built-in is created
  * natively.
  */
-function parentOf(t: Tracer, given: Variable): NonNullable<ClassVariable['parent']> {
-  const parent = specialized(given);
+function parentOf(t: Tracer, variable: Variable): NonNullable<ClassVariable['parent']> {
+  const parent = specialized(variable);
   if (parent.kind === 'class') return parent;
   const isClass =
     parent.kind === 'function' &&

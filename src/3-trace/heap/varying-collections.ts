@@ -41,15 +41,15 @@ export function varyingCollection(
 }
 
 /** Returns the collection of an iterator that is at its start and returns values. */
-export function varyingValues(t: Tracer, given: Variable): VaryingCollection | undefined {
-  if (given.kind === 'iterator') {
-    const { over, next, done, what } = given;
+export function varyingValues(t: Tracer, variable: Variable): VaryingCollection | undefined {
+  if (variable.kind === 'iterator') {
+    const { over, next, done, what } = variable;
     const type = what === 'values' ? ['Map', 'Set'] : [];
     if (next > 0 || done || over.kind !== 'object') return undefined;
     const collection = asCollection(t, over, ...type);
     return collection && varyingCollection(t, collection);
   }
-  const set = given.kind === 'object' ? asPlainCollection(t, given, 'Set') : undefined;
+  const set = variable.kind === 'object' ? asPlainCollection(t, variable, 'Set') : undefined;
   return set && varyingCollection(t, set);
 }
 

@@ -15,8 +15,8 @@ const holdWeakly: Readonly<Record<WeakType, (value: WeakKey) => unknown>> = {
 };
 
 /** Throws the error of a weak collection whose key is a primitive. */
-export function expectHeldWeakly(t: Tracer, type: WeakType, given: Variable): void {
-  const key = specialized(given);
+export function expectHeldWeakly(t: Tracer, type: WeakType, variable: Variable): void {
+  const key = specialized(variable);
   if (key.kind !== 'constant' && key.kind !== 'symbolic') return;
   const value = constantOf(t, key) as unknown as WeakKey;
   orRaise(t, () => holdWeakly[type](value));

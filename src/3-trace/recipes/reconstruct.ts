@@ -57,8 +57,8 @@ export class Reconstruction {
     this.outputs = new ProgramOutputs(tracer.builder);
   }
 
-  recipe(given: Variable): Recipe {
-    const variable = resolved(given);
+  recipe(value: Variable): Recipe {
+    const variable = resolved(value);
     if (variable === absent) return { kind: 'absent' };
     switch (variable.kind) {
       case 'constant':

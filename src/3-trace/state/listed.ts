@@ -6,8 +6,8 @@ import type { NewArrayVariable, NewObjectVariable, Variable } from '../variables
 import type { Tracer } from './tracer.ts';
 
 /** Marks the value and everything in it: changing it would also have to change the array. */
-export function markListed(t: Tracer, given: Variable): void {
-  const value = resolved(given);
+export function markListed(t: Tracer, variable: Variable): void {
+  const value = resolved(variable);
   if (value.kind === 'union') for (const option of value.options) markListed(t, option);
   if (!isStructure(value) || value.listed) return;
   t.journal.set(value, 'listed', true);

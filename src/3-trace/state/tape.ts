@@ -125,14 +125,14 @@ export function playCalls(
   const own: number[] = [];
   try {
     for (const { operands, perform, result, gradMode, guard, checkpoint, at } of calls) {
-      const given = operands.map((operand) => resolve(operand, resolver));
+      const values = operands.map((operand) => resolve(operand, resolver));
       builder.at = at;
       builder.checkpointed = checkpointed;
       if (checkpoint !== undefined) {
         builder.checkpointed ??= own[checkpoint] ??= builder.checkpointCalls++;
       }
       const now = withInterceptor(builder, () =>
-        withGuard(guard, () => withGradMode(gradMode, () => perform(given, builder, replay))),
+        withGuard(guard, () => withGradMode(gradMode, () => perform(values, builder, replay))),
       );
       match(result, now, found, used);
     }

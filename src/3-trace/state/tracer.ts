@@ -325,10 +325,10 @@ export class Tracer {
    */
   perform<T>(operands: readonly unknown[], perform: Perform): T {
     const { resolver } = this;
-    const given = operands.map((operand) => resolve(operand, resolver));
+    const values = operands.map((operand) => resolve(operand, resolver));
     const { tape } = this.#places.current;
     const { length } = tape;
-    const result = this.append(() => perform(given, this.builder));
+    const result = this.append(() => perform(values, this.builder));
     invariant(
       tape.length === length || this.sizes.fixed,
       'a recorded call records another one, which would be repeated twice',

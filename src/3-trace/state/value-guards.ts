@@ -32,8 +32,8 @@ import {
 import type { Tracer } from './tracer.ts';
 
 /** Returns the value of a primitive. */
-export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
-  const variable = specialized(given);
+export function constantOf(t: Tracer, argument: Variable): Primitive | symbol {
+  const variable = specialized(argument);
   if (variable.kind === 'symbolic') {
     if (t.numbersAreVolatile && comesFromBreak(t, variable)) breakBeforeNumber(t);
     expectNoCall(t, variable.expr);
@@ -105,8 +105,8 @@ function isFromBreak(t: Tracer, variable: Variable): boolean {
 }
 
 /** Returns whether the value is truthy. */
-export function truthiness(t: Tracer, given: Variable): boolean {
-  const variable = specialized(given);
+export function truthiness(t: Tracer, value: Variable): boolean {
+  const variable = specialized(value);
   if (variable.kind === 'symbolic' && !variable.source) {
     // Decided natively while the graph is empty: otherwise, entries would multiply with every such decision.
     if (t.builder.opCount === 0 && comesFromBreak(t, variable)) breakBeforeNumber(t);
@@ -135,8 +135,8 @@ function signOf(variable: SymbolicVariable): SymbolicVariable {
   return { kind: 'symbolic', expr: sign, value: true, source: null };
 }
 
-export function typeOf(t: Tracer, given: Variable): string {
-  const variable = specialized(given);
+export function typeOf(t: Tracer, value: Variable): string {
+  const variable = specialized(value);
   const type = typeName(variable);
   const source = sourceOf(variable);
   if (source) t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type });
@@ -144,8 +144,8 @@ export function typeOf(t: Tracer, given: Variable): string {
 }
 
 /** Guards that a primitive remains a primitive. */
-export function guardPrimitive(t: Tracer, given: Variable): void {
-  const variable = specialized(given);
+export function guardPrimitive(t: Tracer, value: Variable): void {
+  const variable = specialized(value);
   if (variable.kind === 'constant' && variable.value === null) constantOf(t, variable);
   else typeOf(t, variable);
 }
@@ -177,8 +177,8 @@ function typeName(variable: Variable): string {
 }
 
 /** Returns whether the value is null or undefined. If it is neither, its exact value isn't guarded. */
-export function isNullish(t: Tracer, given: Variable): boolean {
-  const variable = specialized(given);
+export function isNullish(t: Tracer, value: Variable): boolean {
+  const variable = specialized(value);
   if (variable.kind === 'symbolic') {
     guardNumbers(t, variable);
     return false;
@@ -196,8 +196,8 @@ export function isNullish(t: Tracer, given: Variable): boolean {
   return false;
 }
 
-export function isUndefined(t: Tracer, given: Variable): boolean {
-  const variable = specialized(given);
+export function isUndefined(t: Tracer, value: Variable): boolean {
+  const variable = specialized(value);
   if (variable.kind === 'constant' && variable.value === null) constantOf(t, variable);
   return isNullish(t, variable) && (variable as ConstantVariable).value === undefined;
 }
@@ -215,8 +215,8 @@ export function guardObject(t: Tracer, object: Variable): void {
   if (typeOf(t, object) === 'object') truthiness(t, object);
 }
 
-export function isInitialized(t: Tracer, given: Variable): boolean {
-  const variable = specialized(given);
+export function isInitialized(t: Tracer, value: Variable): boolean {
+  const variable = specialized(value);
   if (variable.kind === 'uninitialized') return false;
   const source = sourceOf(variable);
   if (source && mayBeUninitialized(source)) {

@@ -38,10 +38,10 @@ export type ArrayVariable = NewArrayVariable | ObjectVariable;
  */
 export function asArray(
   t: Tracer,
-  given: Variable,
+  argument: Variable,
   use: 'all' | 'end' = 'all',
 ): ArrayVariable | undefined {
-  const variable = specialized(given);
+  const variable = specialized(argument);
   if (variable.kind === 'newArray') return variable;
   if (variable.kind !== 'object') return undefined;
   const { value, source } = variable;
@@ -57,8 +57,8 @@ export function asArray(
 }
 
 /** `Array.isArray(x)` */
-export function isArray(t: Tracer, given: Variable): boolean {
-  const variable = specialized(given);
+export function isArray(t: Tracer, value: Variable): boolean {
+  const variable = specialized(value);
   if (variable.kind === 'newArray') return !variable.isArguments;
   const source = sourceOf(variable);
   const isArray = variable.kind === 'object' && Array.isArray(variable.value);

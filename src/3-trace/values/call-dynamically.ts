@@ -50,24 +50,24 @@ export function callDynamically(
 ): Variable | undefined {
   if (t.control.policy !== 'always') return undefined;
   const takes = takesOperands(fn);
-  const isOne = (given: Variable): boolean => {
-    const variable = resolved(given);
+  const isOne = (value: Variable): boolean => {
+    const variable = resolved(value);
     if (variable.kind === 'dynamic' || growableIn(t, variable)) return true;
     if (variable.kind !== 'newArray') return false;
     const { extended } = variable;
     const parts = extended ? [...extended.preceding, ...extended.appended] : variable.elements;
     return parts.some((each) => isOne(each) || isNumber(each));
   };
-  const isNumber = (given: Variable): boolean =>
-    (!takes && resolved(given).kind === 'scalar') || numberAmong(given) !== undefined;
+  const isNumber = (variable: Variable): boolean =>
+    (!takes && resolved(variable).kind === 'scalar') || numberAmong(variable) !== undefined;
   if (![receiver, ...args].some(isOne) && !args.some(isNumber)) return undefined;
-  const given = args.map(opened);
+  const openedArgs = args.map(opened);
   return written(t, fn, receiver, (called, from) => {
     try {
-      return new Call(t, called, takes).trace(from, given);
+      return new Call(t, called, takes).trace(from, openedArgs);
     } catch (error) {
       if (!(error instanceof ShapeDependsOnData)) throw error;
-      return tracedWithDataSizes(t, called, from, given, error);
+      return tracedWithDataSizes(t, called, from, openedArgs, error);
     }
   });
 }
@@ -216,8 +216,8 @@ class Call {
     const [first] = trials;
     const element = elementOf(trials);
     if (element) return this.#appendList(traced, trials, element);
-    const given = this.#operands.given;
-    const plan = plannedCall(traced, given, trials);
+    const samples = this.#operands.given;
+    const plan = plannedCall(traced, samples, trials);
     const { expected, isOpen, isLeaf, isView } = plan;
     if (isLeaf.some((begins, i) => begins && isOpen[i])) {
       throw this.#refused('has requiresGrad: true (multiply by a leaf of a known shape instead)');
@@ -228,7 +228,7 @@ class Call {
       ? t.execution.appendCall(plan, operands)
       : t.execution.appendResizable(
           plan,
-          (...now) => plannedAgain({ traced, given, plan }, ...now),
+          (...now) => plannedAgain({ traced, given: samples, plan }, ...now),
           operands,
           counts,
         );
@@ -319,9 +319,9 @@ class Call {
   }
 
   /** Returns the argument with its operands replaced by placeholders. */
-  #value(given: Variable): unknown {
+  #value(argument: Variable): unknown {
     const t = this.#t;
-    const variable = specialized(given);
+    const variable = specialized(argument);
     switch (variable.kind) {
       case 'tensor':
         return this.#tensor(t.use(variable));
@@ -347,8 +347,8 @@ class Call {
       if (form.kind !== 'leaf' || form.of !== 'tensor') throw unknownLength();
       const { tensor } = lists[0]!;
       const count = countOf(t, length);
-      const given = givenCount(count?.value ?? null) ?? t.control.samples.of(length.tensor);
-      return this.#operands.add('list', tensor, given, false, count?.deferred);
+      const counts = givenCount(count?.value ?? null) ?? t.control.samples.of(length.tensor);
+      return this.#operands.add('list', tensor, counts, false, count?.deferred);
     }
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
     if (variable.kind === 'newObject' && !prototypeOf(variable) && !variable.traits) {
@@ -372,8 +372,8 @@ class Call {
     const t = this.#t;
     const number = asNumber(t, scalar);
     const values = t.control.samples.of(scalar.tensor);
-    const given = values.map((each) => (Number.isNaN(each) ? undefined : each));
-    return this.#operands.add('number', number, given, scalar.type === 'boolean');
+    const samples = values.map((each) => (Number.isNaN(each) ? undefined : each));
+    return this.#operands.add('number', number, samples, scalar.type === 'boolean');
   }
 }
 

@@ -59,9 +59,9 @@ export class ChangingNumbers {
   }
 
   /** Performs the call with these operands and records it on the tape. */
-  perform(given: readonly unknown[], body: Perform): unknown {
+  perform(values: readonly unknown[], body: Perform): unknown {
     const t = this.#t;
-    let operands = given;
+    let operands = values;
     while (this.#use.symbols === 'tried' && this.#open.size > 0) {
       const needed = this.#neededBy(operands, body);
       if (needed.length === 0) break;
@@ -137,8 +137,8 @@ export class ChangingNumbers {
       number: (expr) => t.numbers.operand(t.sizes, expr) as number,
       tensors: ({ recorded }) => recorded,
     };
-    const given = operands.map((operand) => resolve(replaced(operand, numbers), resolver));
-    return t.tried(() => body(given, t.builder));
+    const values = operands.map((operand) => resolve(replaced(operand, numbers), resolver));
+    return t.tried(() => body(values, t.builder));
   }
 }
 

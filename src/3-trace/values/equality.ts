@@ -74,8 +74,8 @@ function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): boolean {
   return false;
 }
 
-function comparable(t: Tracer, given: Variable): Variable {
-  const variable = specialized(given);
+function comparable(t: Tracer, value: Variable): Variable {
+  const variable = specialized(value);
   if (variable.kind === 'scalar') throw numberNeeded(variable, 'is compared by a native function');
   if (variable.kind === 'text') throw textBreak(variable, 'is compared');
   return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;

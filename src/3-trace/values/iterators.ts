@@ -61,13 +61,13 @@ export function iteratorOver(
 }
 
 /** Returns the value as an array, unless it is an instance of a user class, whose iteration may differ. */
-function asPlainArray(t: Tracer, given: Variable): ArrayVariable | undefined {
-  return isOfArrayClass(given) ? undefined : asArray(t, given);
+function asPlainArray(t: Tracer, variable: Variable): ArrayVariable | undefined {
+  return isOfArrayClass(variable) ? undefined : asArray(t, variable);
 }
 
 /** Begins `for (… of iterable)`. */
-export function openIteration(t: Tracer, given: Variable): IteratorRecordVariable {
-  const iterable = specialized(given);
+export function openIteration(t: Tracer, variable: Variable): IteratorRecordVariable {
+  const iterable = specialized(variable);
   const array = asPlainArray(t, iterable);
   if (array && isPristine(t, 'array')) return record(iteratorOver(t, array, 'values'), null, true);
   const isDriven = iterable.kind === 'iterator' || iterable.kind === 'generator';

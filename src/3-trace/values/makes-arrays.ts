@@ -19,8 +19,8 @@ export function makesArrays(t: Tracer, receiver: Variable): boolean {
  * Returns whether the value is an instance of a user's array class, whose constructor creates the results of array
  * methods.
  */
-export function isOfArrayClass(given: Variable): boolean {
-  const array = specialized(given);
+export function isOfArrayClass(variable: Variable): boolean {
+  const array = specialized(variable);
   if (array.kind === 'newArray') {
     return array.own !== undefined || array.named?.has('constructor') === true;
   }
@@ -29,8 +29,8 @@ export function isOfArrayClass(given: Variable): boolean {
 }
 
 /** Returns whether the value is a class that extends `Array`. */
-export function isArrayClass(given: Variable): boolean {
-  const type = specialized(given);
+export function isArrayClass(variable: Variable): boolean {
+  const type = specialized(variable);
   if (type.kind === 'class') {
     const { parent } = type;
     const isArray = parent?.kind === 'function' && (parent.value as unknown) === Array;

@@ -20,17 +20,19 @@ import { ChangingNumbers } from './changing-numbers.ts';
 export function deferToRun(
   t: Tracer,
   fn: string,
-  given: readonly Variable[],
+  operands: readonly Variable[],
 ): SymbolicVariable | undefined {
   if (fn === '!') {
-    const negated = negatedBoolean(t, given[0]!);
+    const negated = negatedBoolean(t, operands[0]!);
     if (negated) return negated;
   }
   if (fn === '===' || fn === '!==') {
-    const compared = comparedBooleans(t, fn === '===', given);
+    const compared = comparedBooleans(t, fn === '===', operands);
     if (compared) return compared;
   }
-  const args = convertsBooleans(fn) ? given.map((arg) => numberOfBoolean(t, arg) ?? arg) : given;
+  const args = convertsBooleans(fn)
+    ? operands.map((arg) => numberOfBoolean(t, arg) ?? arg)
+    : operands;
   if (!args.some((arg) => arg.kind === 'symbolic')) return undefined;
   if (!args.every(isNumeric)) return undefined;
   const exprs = args.map((arg) => exprOf(t, arg));

@@ -67,11 +67,11 @@ export function writeOuterElement(
   t: Tracer,
   array: ObjectVariable,
   key: string,
-  given: Variable,
+  variable: Variable,
 ): void {
   const view = array.value as TypedArray;
   const { source } = array;
-  const value = numberIn(t, specialized(given));
+  const value = numberIn(t, specialized(variable));
   guardType(t, array);
   const length = constantOf(
     t,

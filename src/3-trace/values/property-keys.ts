@@ -197,8 +197,8 @@ export function plainEntries(
 }
 
 /** Returns the own enumerable keys that a spread copies, symbols last. */
-export function copiedKeys(t: Tracer, given: Variable): Key[] {
-  const base = specialized(given);
+export function copiedKeys(t: Tracer, variable: Variable): Key[] {
+  const base = specialized(variable);
   const names = plainKeys(t, base);
   if (base.kind !== 'newObject') return names;
   const symbols = ownSymbols(base).filter((key) => ownAttributes(base, key)?.enumerable);

@@ -21,8 +21,8 @@ export function isPrimitiveVariable({ kind }: Variable): boolean {
  * `ToPrimitive`: `Symbol.toPrimitive`, `valueOf` and `toString` are looked up and called like any method. A graph break
  * in one of them rolls everything back.
  */
-export function toPrimitive(t: Tracer, given: Variable, hint: Hint): Variable {
-  const value = specialized(given);
+export function toPrimitive(t: Tracer, variable: Variable, hint: Hint): Variable {
+  const value = specialized(variable);
   if (isPrimitiveVariable(value)) return value;
   if (value.kind === 'tensor' || value.kind === 'dynamic' || value.kind === 'uninitialized') {
     throw new GraphBreak('unsupported-value', `${kindName(value)} where a primitive is needed`);

@@ -94,23 +94,23 @@ function isWrittenOn(t: Tracer, array: ObjectVariable, path: readonly string[]):
  */
 export function extendedArray(
   t: Tracer,
-  given: Variable,
+  variable: Variable,
   preceding: readonly Variable[] = [],
   appended: readonly Variable[] = [],
 ): NewArrayVariable | undefined {
   if (isMadeByElements(t) || preceding.includes(hole) || appended.includes(hole)) return undefined;
   if (!isPristine(t, 'array')) return undefined;
-  if (given.kind === 'newArray' && given.extended && !given.named?.size) {
-    const { extended } = given;
+  if (variable.kind === 'newArray' && variable.extended && !variable.named?.size) {
+    const { extended } = variable;
     const before = [...preceding, ...extended.preceding];
     const after = [...extended.appended, ...appended];
     return manyTensors(t, { ...extended, preceding: before, appended: after });
   }
-  const collection = extendedCollection(t, given, preceding, appended);
+  const collection = extendedCollection(t, variable, preceding, appended);
   if (collection) return collection;
-  if (given.kind !== 'object') return undefined;
-  const outer = asArray(t, given);
-  if (outer !== given) return undefined;
+  if (variable.kind !== 'object') return undefined;
+  const outer = asArray(t, variable);
+  if (outer !== variable) return undefined;
   const all = outerTensors(t, outer);
   if (!all) return undefined;
   const [before, after] = [[...preceding], [...all.appended, ...appended]];
@@ -121,16 +121,16 @@ export function extendedArray(
 /** Like `extendedArray`, for a Set and for the values of a Map. */
 function extendedCollection(
   t: Tracer,
-  given: Variable,
+  variable: Variable,
   preceding: readonly Variable[],
   appended: readonly Variable[],
 ): NewArrayVariable | undefined {
-  const varying = varyingValues(t, given);
+  const varying = varyingValues(t, variable);
   if (!varying) return undefined;
   const { values: outer, added } = varying;
   const [tensors] = columnsOf(t, outer, [{ path: [], keys: undefined }]) ?? [];
   if (!tensors) return undefined;
-  if (given.kind === 'iterator') exhaust(t, given);
+  if (variable.kind === 'iterator') exhaust(t, variable);
   const after = [...added.map(({ value }) => value), ...appended];
   const before = [...preceding];
   return manyTensors(t, { outer, preceding: before, tensors, isCopy: true, appended: after });

@@ -176,8 +176,8 @@ const hasSetter = '__proto__' in Object.prototype;
  * `object.__proto__ = value` and `{ __proto__: value }`: an object or null becomes the prototype; other values are
  * ignored.
  */
-export function assignPrototype(t: Tracer, object: Variable, given: Variable): void {
-  const value = specialized(given);
+export function assignPrototype(t: Tracer, object: Variable, variable: Variable): void {
+  const value = specialized(variable);
   if (isPrimitiveVariable(value) && !isNull(t, value)) return;
   if (object.kind !== 'newObject') {
     throw new GraphBreak('unsupported-value', 'a prototype is given');

@@ -23,23 +23,23 @@ export function eliminateDeadCode(
 }
 
 /** Eliminates dead ops of both parts of a joint program; forward outputs count as read. */
-export function withoutDead(given: Staged): Staged {
-  const { program, alsoRead } = given;
+export function withoutDead(staged: Staged): Staged {
+  const { program, alsoRead } = staged;
   const ops = eliminateDeadCode(program.ops, [...program.outputs, ...alsoRead]);
-  const early = new Set(program.ops.slice(0, given.firstLate));
+  const early = new Set(program.ops.slice(0, staged.firstLate));
   const firstLate = ops.filter((op) => early.has(op)).length;
-  return { ...given, program: { ...program, ops }, firstLate };
+  return { ...staged, program: { ...program, ops }, firstLate };
 }
 
 /** Eliminates dead ops of the backward part of a joint program; its forward part remains as the user wrote it. */
-export function withoutDeadBackward(given: Staged): Staged {
-  const { program, firstLate, alsoRead } = given;
+export function withoutDeadBackward(staged: Staged): Staged {
+  const { program, firstLate, alsoRead } = staged;
   const { ops, outputs } = program;
   const backward = eliminateDeadCode(ops.slice(firstLate), outputs);
   const read = [...alsoRead, ...outputs, ...backward.flatMap(({ inputs }) => inputs)];
   const forward = dropUnreadCopies(ops.slice(0, firstLate), read);
   return {
-    ...given,
+    ...staged,
     program: { ...program, ops: [...forward, ...backward] },
     firstLate: forward.length,
   };

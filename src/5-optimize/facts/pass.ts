@@ -51,5 +51,5 @@ export interface Pass {
   /** Whether the pass runs; by default it does at each of its stages. */
   readonly enabled?: (context: PassContext) => boolean;
   /** Runs the pass; in steps if it makes many cost estimates. */
-  readonly run: (given: Staged, context: PassContext) => Staged | Steps<Staged>;
+  readonly run: (staged: Staged, context: PassContext) => Staged | Steps<Staged>;
 }

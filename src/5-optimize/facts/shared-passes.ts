@@ -20,16 +20,16 @@ export class SharedPasses {
   /**
    * Returns the result of the pass, computed once per program and setting of the memory options that the pass may read.
    */
-  *after(pass: Pass, given: Staged, context: PassContext): Steps<Staged> {
+  *after(pass: Pass, staged: Staged, context: PassContext): Steps<Staged> {
     // Choices of an earlier compilation belong to the candidate it used: there is no other candidate.
-    if (context.choices?.areKnown) return yield* stepsOf(pass, given, context);
-    const ofProgram = this.#known.get(given.program) ?? new Map<string, Known>();
-    this.#known.set(given.program, ofProgram);
+    if (context.choices?.areKnown) return yield* stepsOf(pass, staged, context);
+    const ofProgram = this.#known.get(staged.program) ?? new Map<string, Known>();
+    this.#known.set(staged.program, ofProgram);
     const key = keyOf(pass, context);
     let known = ofProgram.get(key);
     if (!known) {
       const choices = context.choices?.candidate();
-      const after = yield* stepsOf(pass, given, choices ? { ...context, choices } : context);
+      const after = yield* stepsOf(pass, staged, choices ? { ...context, choices } : context);
       known = { after, choices };
       ofProgram.set(key, known);
     }
@@ -38,8 +38,8 @@ export class SharedPasses {
   }
 }
 
-function* stepsOf(pass: Pass, given: Staged, context: PassContext): Steps<Staged> {
-  const run = pass.run(given, context);
+function* stepsOf(pass: Pass, staged: Staged, context: PassContext): Steps<Staged> {
+  const run = pass.run(staged, context);
   return Symbol.iterator in run ? yield* run : run;
 }
 

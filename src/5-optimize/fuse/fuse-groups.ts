@@ -23,20 +23,20 @@ const mostEstimates = 5;
  * groups of adjacent ops. Only on a GPU may the peak exceed the limit, by what the saved dispatches are worth.
  */
 export function fuseGroups(
-  given: Staged,
+  staged: Staged,
   context: PassContext,
   find: (options: GroupOptions) => Group[],
   limitOf = (bytes: number) => bytes,
 ): Staged {
-  const { program } = given;
-  const staying = new Set([...program.outputs, ...given.alsoRead]);
+  const { program } = staged;
+  const staying = new Set([...program.outputs, ...staged.alsoRead]);
   const sources = gradientSources(program, context.gradients ?? []);
   const fixed = new Set([...(context.fixed ?? []), ...sources.joined]);
   const writer = new GroupWriter(program, staying);
   const groupsOf = (adjacent: boolean, done: ReadonlySet<number>) =>
     find({ fixed, sourcesOf: sources.of, adjacent }).flatMap((group) => writer.asOne(group, done));
   const groups = groupsOf(false, none);
-  if (groups.length === 0) return given;
+  if (groups.length === 0) return staged;
   /** Groups of adjacent ops that replace rejected groups. */
   const others = (accepted: readonly Group[]): readonly Group[] =>
     groupsOf(true, new Set(accepted.flat()));
@@ -48,7 +48,7 @@ export function fuseGroups(
     const more = others(taken);
     return [...taken, ...readIndices(adjacent, more.length).map((i) => more[i]!)];
   });
-  if (chosen) return chosen.length > 0 ? { ...given, program: writer.write(chosen) } : given;
+  if (chosen) return chosen.length > 0 ? { ...staged, program: writer.write(chosen) } : staged;
   const limit = limitOf(context.costOf(program));
   const found = trialsOf(program, (candidates) => {
     const written = writer.write(candidates);
@@ -70,7 +70,7 @@ export function fuseGroups(
     adjacent: numbers(accepted.slice(taken.length), adjacent),
   });
   // Returns the same object that was costed, so the next pass finds its bytes cached.
-  return accepted.length > 0 ? { ...given, program: written } : given;
+  return accepted.length > 0 ? { ...staged, program: written } : staged;
 }
 
 type Trial = readonly [written: Program, excess: number];

@@ -9,10 +9,10 @@ import { PointwiseRules } from './pointwise-groups.ts';
  * each, which reads and writes every element once; values read only inside a group take no memory. Each op rounds
  * as before, so the bits are the same.
  */
-export function fusePointwise(given: Staged, context: PassContext): Staged {
-  const { program } = given;
+export function fusePointwise(staged: Staged, context: PassContext): Staged {
+  const { program } = staged;
   const rules = onceForEachOp(new PointwiseRules(program.values));
-  return fuseGroups(given, context, (options) => findGroups(program, rules, options));
+  return fuseGroups(staged, context, (options) => findGroups(program, rules, options));
 }
 
 /** Returns the program with all groups fused, in its given order: an estimate of what is planned. */

@@ -21,15 +21,15 @@ import { RowRules } from './row-groups.ts';
  * memory. Every op computes a row exactly as it would among all rows, so the bits are the same. On a GPU, a group is a
  * product or sum with pointwise ops on its elements.
  */
-export function fuseRows(given: Staged, context: PassContext): Staged {
+export function fuseRows(staged: Staged, context: PassContext): Staged {
   const sums = mayBeSlower(context.memory);
-  const shown = withoutShapeReads(given.program);
+  const shown = withoutShapeReads(staged.program);
   const program = sums ? withSumsByChannel(shown) : shown;
   const rules = onceForEachOp(new RowRules(program.values, sums));
-  const fused = fuseGroups({ ...given, program }, context, (options) =>
+  const fused = fuseGroups({ ...staged, program }, context, (options) =>
     rowGroups(program, options, rules),
   );
-  return fused.program === program ? given : fused;
+  return fused.program === program ? staged : fused;
 }
 
 /**

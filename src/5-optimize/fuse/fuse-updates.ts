@@ -11,11 +11,11 @@ const worthOfLaunches = { time: 1.01, bytes: 1.001 } as const;
  * divided among threads. In a whole step, fusing may raise the peak by up to 1 %, or 0.1 % if bytes are preferred, but
  * not above a budget or the peak that the program had before it was ordered again.
  */
-export function fuseUpdates(given: Staged, context: PassContext): Staged {
+export function fuseUpdates(staged: Staged, context: PassContext): Staged {
   const { memory, peakBefore = 0, available = [] } = context;
-  const isWhole = given.alsoRead.length === 0 && available.length === 0;
+  const isWhole = staged.alsoRead.length === 0 && available.length === 0;
   const most = Math.min(peakBefore, memory.budget ?? peakBefore);
   const limitOf = (bytes: number) =>
     isWhole ? Math.max(bytes, Math.min(bytes * worthOfLaunches[memory.prefer], most)) : bytes;
-  return fuseGroups(given, context, (options) => listGroups(given.program, options), limitOf);
+  return fuseGroups(staged, context, (options) => listGroups(staged.program, options), limitOf);
 }

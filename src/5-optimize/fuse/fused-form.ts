@@ -13,8 +13,8 @@ const everything: GroupOptions = { fixed: new Set(), sourcesOf: () => 0n, adjace
  * Returns the program as the fusing passes would write it if no group raised the peak: pointwise ops, rows and updates,
  * in the given order. Close to what runs, so times are estimated from this form.
  */
-export function fusedForm(given: Program, staying: ReadonlySet<ValueId>): Program {
-  const rows = fusedValues(given, staying);
+export function fusedForm(program: Program, staying: ReadonlySet<ValueId>): Program {
+  const rows = fusedValues(program, staying);
   return writeGroups(rows, staying, listGroups(rows, everything));
 }
 
@@ -22,8 +22,8 @@ export function fusedForm(given: Program, staying: ReadonlySet<ValueId>): Progra
  * Returns the fused form without merged updates, which plans short of memory avoid: they keep all gradients live until
  * their launch. Bytes are estimated from this form.
  */
-export function fusedValues(given: Program, staying: ReadonlySet<ValueId>): Program {
-  const pointwise = withoutShapeReads(allFused(given, staying));
+export function fusedValues(program: Program, staying: ReadonlySet<ValueId>): Program {
+  const pointwise = withoutShapeReads(allFused(program, staying));
   return writeGroups(
     pointwise,
     staying,

@@ -10,20 +10,20 @@ import { gradientSources } from './gradient-sources.ts';
  * them by tiles. No value with an element per query and key then takes memory. Sums keep their order, so the bits are
  * the same.
  */
-export function tileAttention(given: Staged, context: PassContext): Staged {
-  const { program } = given;
-  const staying = new Set([...program.outputs, ...given.alsoRead]);
+export function tileAttention(staged: Staged, context: PassContext): Staged {
+  const { program } = staged;
+  const staying = new Set([...program.outputs, ...staged.alsoRead]);
   const sources = gradientSources(program, context.gradients ?? []);
   const found = attentionGroups(program, staying, {
     fixed: new Set([...(context.fixed ?? []), ...sources.joined]),
     sourcesOf: sources.of,
   });
-  if (found.length === 0) return given;
+  if (found.length === 0) return staged;
   const together = gathered(program, found);
-  const fused = fuseGroups({ ...given, program: together.program }, context, ({ adjacent }) =>
+  const fused = fuseGroups({ ...staged, program: together.program }, context, ({ adjacent }) =>
     adjacent ? [] : [...together.groups],
   );
-  return fused.program === together.program ? given : fused;
+  return fused.program === together.program ? staged : fused;
 }
 
 /** Returns the program with all attention by tiles, in its given order: an estimate of what is planned. */

@@ -9,10 +9,10 @@ import { recomputeInBackward } from './recompute-in-backward.ts';
  * calls' arguments. Keeps the calls' results, and values that can't be recomputed (in-place writes, kernels that may
  * throw on their operands' values).
  */
-export function recomputeCheckpoints(given: Staged, { stage }: PassContext): Staged {
-  const { program, firstLate, alsoRead } = given;
+export function recomputeCheckpoints(staged: Staged, { stage }: PassContext): Staged {
+  const { program, firstLate, alsoRead } = staged;
   const { ops } = program;
-  if (ops.every(({ checkpoint }) => checkpoint === undefined)) return given;
+  if (ops.every(({ checkpoint }) => checkpoint === undefined)) return staged;
   const isForward =
     stage === 'joint' ? (index: number) => index < firstLate : forwardOfStep(program);
   const facts = new ForwardFacts(program, isForward, [...alsoRead, ...program.outputs]);
@@ -26,5 +26,5 @@ export function recomputeCheckpoints(given: Staged, { stage }: PassContext): Sta
       if (!isInside) stays.add(id);
     }
   }
-  return { ...given, program: recomputeInBackward(facts, stays).program };
+  return { ...staged, program: recomputeInBackward(facts, stays).program };
 }

@@ -12,8 +12,8 @@ export class DecidedPath implements Decider {
   readonly #given: readonly number[];
   readonly #base: UniformPath;
 
-  constructor(given: readonly number[], base: UniformPath) {
-    this.#given = given;
+  constructor(decisions: readonly number[], base: UniformPath) {
+    this.#given = decisions;
     this.#base = base;
   }
 

@@ -133,8 +133,8 @@ class ExploringPath extends DecidedPath {
   readonly #known: Set<string>;
   readonly #open: Decisions[];
 
-  constructor(given: Decisions, base: UniformPath, known: Set<string>, open: Decisions[]) {
-    super(given, base);
+  constructor(decisions: Decisions, base: UniformPath, known: Set<string>, open: Decisions[]) {
+    super(decisions, base);
     this.#known = known;
     this.#open = open;
   }

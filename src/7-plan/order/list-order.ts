@@ -76,11 +76,11 @@ function rankOf(order: Order): Int32Array {
  * List scheduling from the front: keeps the given order, but runs an op that doesn't increase the live bytes as soon as
  * possible, such as applying a complete gradient. The op may raise the live bytes up to `ceiling` while it runs.
  */
-export function scheduleReleasesFirst(graph: MemoryGraph, given: Order, ceiling: number): Order {
+export function scheduleReleasesFirst(graph: MemoryGraph, order: Order, ceiling: number): Order {
   const { before, after, touches } = graph;
   const walk = new LiveBytes(graph);
   return scheduled(graph, {
-    given,
+    given: order,
     before,
     after,
     shrinks: (op) => walk.change(op) <= 0 && walk.live + walk.growth(op) <= ceiling,
@@ -98,12 +98,12 @@ export function scheduleReleasesFirst(graph: MemoryGraph, given: Order, ceiling:
  * List scheduling from the end: keeps the given order, but runs an op as late as possible if no more bytes are live
  * before it than after. Nothing is then computed long before its use.
  */
-export function postponed(graph: MemoryGraph, given: Order): Order {
+export function postponed(graph: MemoryGraph, order: Order): Order {
   const { after, before, bytes, makes, maker, pinned, touches } = graph;
   /** Memory that is live after the ops scheduled next. */
   const isLive = Uint8Array.from(pinned);
   const reversed = scheduled(graph, {
-    given: given.slice().reverse(),
+    given: order.slice().reverse(),
     before: after,
     after: before,
     shrinks: (op) => changeBackwards(op) <= 0,

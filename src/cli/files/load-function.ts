@@ -140,11 +140,11 @@ function placeOf(file: string, name: string, pattern: RegExp): UserPosition {
 function argumentsOf(file: string, inputs: (() => unknown) | undefined): LoadedFunction['inputs'] {
   if (!inputs) return async () => [];
   return async () => {
-    const given = await inputs();
-    if (Array.isArray(given)) return given as readonly unknown[];
+    const args = await inputs();
+    if (Array.isArray(args)) return args as readonly unknown[];
     throw new ArgumentError({
       what: `${file}: inputs() does not return the arguments of a call`,
-      given: given === null ? 'null' : `a value of type ${typeof given}`,
+      given: args === null ? 'null' : `a value of type ${typeof args}`,
       expected: 'an array with an entry for each parameter',
       remedy: 'wrap it: export const inputs = () => [x]',
       at: placeOfExport(file, 'inputs'),

@@ -73,16 +73,16 @@ export class ControlGradients<V extends TargetValue> {
   }
 
   /**
-   * Returns the gradients of the operands `to` of a branch. `given`: gradients of its results, by index, followed by
+   * Returns the gradients of the operands `to` of a branch. `slots`: gradients of its results, by index, followed by
    * the partial sums of the branches' operands.
    */
-  ofBranch(tape: Tape<V>, given: ReadonlyMap<number, Slot<V>>, to: readonly number[]): Slot<V>[] {
+  ofBranch(tape: Tape<V>, slots: ReadonlyMap<number, Slot<V>>, to: readonly number[]): Slot<V>[] {
     const { layout, values } = tape;
     const [condition, ...saved] = values;
     const { program } = layout.op.regions![0]!;
     const count = program.outputs.length;
     const starts = to.map((operand) => {
-      const slot = given.get(count + operand - layout.first);
+      const slot = slots.get(count + operand - layout.first);
       if (slot) return this.#gradients.of(slot);
       return this.#gradients.missing(
         this.#typeOf(program, program.inputs[operand - layout.first]!),
@@ -98,7 +98,7 @@ export class ControlGradients<V extends TargetValue> {
         const sums = new Map(to.map((operand, k) => [operand - layout.first, starts[k]!]));
         const found = this.#backwardOf(region, slice, tape, (number) => {
           if (number >= count) return taken(sums, number - count);
-          const slot = given.get(number);
+          const slot = slots.get(number);
           return slot && this.#gradients.of(slot);
         });
         return flat(
@@ -119,7 +119,7 @@ export class ControlGradients<V extends TargetValue> {
   /** Returns the gradients of a loop, whose operands are those of its body. */
   ofLoop(
     tape: Tape<V>,
-    given: ReadonlyMap<number, Slot<V>>,
+    slots: ReadonlyMap<number, Slot<V>>,
     to: readonly number[],
     { count: most, read }: RowTables<V>,
   ): Slot<V>[] {
@@ -131,7 +131,7 @@ export class ControlGradients<V extends TargetValue> {
     const missing = (operand: number) =>
       this.#gradients.missing(this.#typeOf(program, program.inputs[operand]!));
     const startOf = (operand: number, number: number): Gradient<V> => {
-      const slot = given.get(number);
+      const slot = slots.get(number);
       return slot ? this.#gradients.of(slot) : missing(operand);
     };
     // Gradients of loop-carried values, then sums for the operands.
@@ -196,7 +196,7 @@ export class ControlGradients<V extends TargetValue> {
     layout: SavedLayout,
     saved: readonly V[],
     { layout: { first }, operands }: Tape<V>,
-    given: GradientLookup<V>,
+    gradientOf: GradientLookup<V>,
   ): (Gradient<V> | null)[] {
     const { program, part, shared } = layout;
     const engine = this.#engine;
@@ -208,7 +208,7 @@ export class ControlGradients<V extends TargetValue> {
     const unused = new Set(part.plan.unusedInputs);
     part.gradOutputs.forEach((id, number) => {
       if (id === null || unused.has(id)) return;
-      const found = given(number) ?? this.#gradients.missing(this.#typeOf(program, id));
+      const found = gradientOf(number) ?? this.#gradients.missing(this.#typeOf(program, id));
       frame.slots.set(id, Slot.of(engine, found.value, found.exists));
     });
     const ops = part.plan.steps.map(({ op }) => op);

@@ -46,10 +46,10 @@ interface Pointwise<V extends TargetValue> {
  */
 export function emitPointwise<V extends TargetValue>(
   to: ArithmeticTarget<V>,
-  given: Pointwise<V>,
+  pointwise: Pointwise<V>,
 ): V {
-  const { expr, dtype } = given;
-  const result = new ExpressionEmitter(to, given);
+  const { expr, dtype } = pointwise;
+  const result = new ExpressionEmitter(to, pointwise);
   const element = elementOf[dtype];
   if (element === 'i1') return result.truth(expr);
   if (element === 'f64') return result.number(expr, 'f64');
@@ -65,11 +65,11 @@ class ExpressionEmitter<V extends TargetValue> {
   readonly #isDouble: boolean;
   readonly #emitted = new Map<Expr, Map<Element, V>>();
 
-  constructor(to: ArithmeticTarget<V>, given: Pointwise<V>) {
+  constructor(to: ArithmeticTarget<V>, pointwise: Pointwise<V>) {
     this.#to = to;
-    this.#given = given;
-    this.#known = arithmetics(given.expr, given.dtypes);
-    this.#isDouble = given.dtype === 'float64' || given.dtypes.includes('float64');
+    this.#given = pointwise;
+    this.#known = arithmetics(pointwise.expr, pointwise.dtypes);
+    this.#isDouble = pointwise.dtype === 'float64' || pointwise.dtypes.includes('float64');
   }
 
   number(node: Expr, target: Computed): V {

@@ -76,8 +76,8 @@ class Groups<V extends TargetValue> {
 const standardize: CommonMapping = (call) => {
   const { to, inputs, outputs, attrs } = call;
   const groups = new Groups(call);
-  const [given, weight, bias] = inputs;
-  const x = groups.view(given!, wideElement(given!.element));
+  const [input, weight, bias] = inputs;
+  const x = groups.view(input!, wideElement(input!.element));
   const center = attrs.centered ? groups.mean(x) : to.zeros(x.element, groups.shape);
   const distance = attrs.centered ? to.binary('subtract', x, groups.spread(center)) : x;
   const variance = groups.mean(to.binary('multiply', distance, distance));
@@ -89,7 +89,7 @@ const standardize: CommonMapping = (call) => {
   const statistics = [center, scale].map((each) => to.reshape(each, column));
   const stats = to.concatenate(statistics, 1, 2);
   return [
-    to.convert(to.reshape(out, given!.shape), given!.element),
+    to.convert(to.reshape(out, input!.shape), input!.element),
     to.reshape(stats, outputs[1]?.shape ?? stats.shape),
   ];
 };
@@ -98,24 +98,24 @@ const standardize: CommonMapping = (call) => {
 const standardizeByStats: CommonMapping = (call) => {
   const { to, inputs, outputs } = call;
   const groups = new Groups(call);
-  const [given, stats, weight, bias] = inputs;
-  const { out } = groups.standardized(groups.view(given!, stats!.element), stats!);
+  const [input, stats, weight, bias] = inputs;
+  const { out } = groups.standardized(groups.view(input!, stats!.element), stats!);
   const affine = groups.affine(out, weight, bias);
-  return to.convert(to.reshape(affine, outputs[0]!.shape), given!.element);
+  return to.convert(to.reshape(affine, outputs[0]!.shape), input!.element);
 };
 
 const standardizeGrad: CommonMapping = (call) => {
   const { to, inputs, attrs, outputs } = call;
   const groups = new Groups(call);
-  const [dy, given, stats, weight] = inputs;
+  const [dy, input, stats, weight] = inputs;
   const { element } = stats!;
-  const { out, scale } = groups.standardized(groups.view(given!, element), stats!);
+  const { out, scale } = groups.standardized(groups.view(input!, element), stats!);
   const own = groups.affine(groups.view(dy!, element), weight, undefined);
   const mean = (x: typeof own) => groups.spread(groups.mean(x));
   const along = to.binary('multiply', out, mean(to.binary('multiply', own, out)));
   const rest = attrs.centered ? to.binary('subtract', own, mean(own)) : own;
   const dx = to.binary('multiply', scale, to.binary('subtract', rest, along));
-  return to.convert(to.reshape(dx, outputs[0]!.shape), given!.element);
+  return to.convert(to.reshape(dx, outputs[0]!.shape), input!.element);
 };
 
 function weightGradient<V extends TargetValue>(

@@ -22,7 +22,7 @@ interface ReturnedYield {
   [Symbol.iterator](): Iterator<unknown>;
 }
 
-type Method = (...given: unknown[]) => unknown;
+type Method = (...args: unknown[]) => unknown;
 
 /** Performs `yield value`. */
 export function yieldOnce(value: unknown): ReturnedYield {
@@ -39,8 +39,8 @@ export function yieldOnce(value: unknown): ReturnedYield {
     throw(error: unknown) {
       throw error;
     },
-    return(given: unknown) {
-      iterator.returned = new Returned(given);
+    return(value: unknown) {
+      iterator.returned = new Returned(value);
       return { value: undefined, done: true };
     },
   };
@@ -70,10 +70,10 @@ export function yieldAll(iterable: unknown): ReturnedYield {
       const method: unknown = inner.return;
       if (method === undefined || method === null) return (value: unknown) => end(value);
       if (typeof method !== 'function') return method;
-      return (...given: unknown[]) => {
-        const result = apply(method as Method, inner, given) as IteratorResult<unknown>;
+      return (...args: unknown[]) => {
+        const result = apply(method as Method, inner, args) as IteratorResult<unknown>;
         // Called without an argument, the iterator is closed because it has no `throw`: nothing is read then.
-        if (given.length === 0 || !isObject(result) || !result.done) return result;
+        if (args.length === 0 || !isObject(result) || !result.done) return result;
         return end(result.value);
       };
     },
@@ -88,5 +88,5 @@ export function yieldAll(iterable: unknown): ReturnedYield {
 /** Forwards a method as it is: if it isn't callable, the engine throws. */
 function forwarded(inner: object, method: unknown): unknown {
   if (typeof method !== 'function') return method;
-  return (...given: unknown[]) => apply(method as Method, inner, given);
+  return (...args: unknown[]) => apply(method as Method, inner, args);
 }

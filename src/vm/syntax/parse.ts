@@ -7,7 +7,7 @@ interface Reader {
   readonly input: string;
   pos: number;
   containsEsc: boolean;
-  parseYield(...given: unknown[]): acorn.Expression;
+  parseYield(...args: unknown[]): acorn.Expression;
   readWord1(): string;
   startNodeAt(position: number, location: unknown): acorn.Node;
   /** Whether a slash starts a regular expression. */
@@ -20,16 +20,14 @@ const { Node } = acorn as unknown as {
 };
 
 /** A node that inherits nothing: a missing field is undefined, even if a page added it to `Object.prototype`. */
-function BareNode(this: acorn.Node, ...given: Parameters<typeof Node>): void {
-  Node.apply(this, given);
+function BareNode(this: acorn.Node, ...args: Parameters<typeof Node>): void {
+  Node.apply(this, args);
 }
 BareNode.prototype = Object.create(null) as object;
 /** A whole name without escapes and characters beyond ASCII. */
 const plainWord = /[\w$]+(?![\w$\\\x80-\uffff])/y;
 
-const NodeConstructor = BareNode as unknown as new (
-  ...given: Parameters<typeof Node>
-) => acorn.Node;
+const NodeConstructor = BareNode as unknown as new (...args: Parameters<typeof Node>) => acorn.Node;
 
 /**
  * acorn 8.19 forgets in methods and in `(async function* () { … })` that it is in a generator, and then parses
@@ -42,9 +40,9 @@ export const Parser = acorn.Parser.extend((Base) => {
   const { parseYield, readWord1 } = Base.prototype as unknown as Reader;
   class Patched extends Base {}
   Object.assign(Patched.prototype, {
-    parseYield(this: Reader, ...given: unknown[]): acorn.Expression {
+    parseYield(this: Reader, ...args: unknown[]): acorn.Expression {
       this.exprAllowed = true;
-      return parseYield.apply(this, given);
+      return parseYield.apply(this, args);
     },
     /** acorn's own, which looks up each character in tables, was a tenth of a parse. */
     readWord1(this: Reader): string {

@@ -66,7 +66,7 @@ export const hostCalls = {
     name: N,
     args: readonly [...Parameters<M[N]>],
   ): void {
-    (methods[name] as (...given: unknown[]) => void).apply(methods, args as never);
+    (methods[name] as (...args: unknown[]) => void).apply(methods, args as never);
   },
 };
 

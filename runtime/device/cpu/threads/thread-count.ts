@@ -10,14 +10,14 @@ function cores(): number {
 }
 
 /** Validates a number of threads from the user. Throws ArgumentError. */
-export function checkedThreads(given: unknown, what: string): number {
-  const count = typeof given === 'string' ? Number(given) : given;
+export function checkedThreads(value: unknown, what: string): number {
+  const count = typeof value === 'string' ? Number(value) : value;
   if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= mostThreads) {
     return count;
   }
   throw new ArgumentError({
     what: `${what}: no such number of threads`,
-    given: String(given),
+    given: String(value),
     expected: `a whole number from 1 to ${mostThreads}`,
     remedy: `leave it out for one thread per core, up to ${mostByDefault}`,
   });

@@ -25,8 +25,12 @@ interface Entry {
  * Along one dimension of float32 [outer, size, stride]: (from, to, outer, stepFrom, stepTo, count, stride, counts,
  * taps), steps in bytes. `counts` has the number of taps of each of `count` entries, as int32; `taps` has all taps.
  */
-function alongDimension(f: FunctionBuilder, given: Locals<9>, entry: (entry: Entry) => void): void {
-  const [from, to, outer, stepFrom, stepTo, count, stride, counts, taps] = given;
+function alongDimension(
+  f: FunctionBuilder,
+  parameters: Locals<9>,
+  entry: (entry: Entry) => void,
+): void {
+  const [from, to, outer, stepFrom, stepTo, count, stride, counts, taps] = parameters;
   const [left, countAt, ofEntry, first, at, into, rest, tap, element] = f.locals('i32', 9);
   const eachTap: Entry['eachTap'] = (of, column, body) => {
     f.set(rest, get(ofEntry));
@@ -57,11 +61,11 @@ function alongDimension(f: FunctionBuilder, given: Locals<9>, entry: (entry: Ent
 
 /** Each entry of the result: the sum of its taps in float64, rounded once. */
 function resample(f: FunctionBuilder): void {
-  const given = f.params(9);
+  const parameters = f.params(9);
   const [columns, column] = f.locals('i32', 2);
   const [low, high, values, weight] = f.locals('v128', 4);
   const total = f.local('f64');
-  alongDimension(f, given, ({ from, to, stride, eachTap }) => {
+  alongDimension(f, parameters, ({ from, to, stride, eachTap }) => {
     f.set(columns, get(stride));
     f.set(column, i32(0));
     f.countDown(columns, 4, () => {
@@ -95,11 +99,11 @@ function resample(f: FunctionBuilder): void {
 
 /** Adds each entry of the gradient at its taps, rounded to float32 each time. */
 function resampleGrad(f: FunctionBuilder): void {
-  const given = f.params(9);
+  const parameters = f.params(9);
   const [columns, column] = f.locals('i32', 2);
   const [values, sums, weight] = f.locals('v128', 3);
   const gradient = f.local('f64');
-  alongDimension(f, given, ({ from, to, stride, eachTap }) => {
+  alongDimension(f, parameters, ({ from, to, stride, eachTap }) => {
     f.set(columns, get(stride));
     f.set(column, i32(0));
     f.countDown(columns, 4, () => {

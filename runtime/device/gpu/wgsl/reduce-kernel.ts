@@ -60,29 +60,29 @@ export function reducePlan(
 /** Returns a reduction of one operand and the pointwise ops on its results before they are stored. */
 export function headedReduction(
   fold: Fold,
-  given: Reduction,
+  reduction: Reduction,
   head: HeadBody,
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
 ): WgslPlan {
-  const parts = partCount(given);
+  const parts = partCount(reduction);
   const read = head.reads[0]!;
   const source: FoldSource = { slot: input(read), type: elementTypeOf(inputs[read]!.dtype) };
   if (parts === 1)
-    return { scratch: [], stages: [lastStage(fold, given, source, head, inputs, outputs)] };
+    return { scratch: [], stages: [lastStage(fold, reduction, source, head, inputs, outputs)] };
   const partial: FoldSource = { slot: scratch(0), type: partialType(fold) };
   const partials: Reduction = {
-    keptShape: [given.outputs],
+    keptShape: [reduction.outputs],
     keptStrides: [parts],
     shape: [parts],
     strides: [1],
-    outputs: given.outputs,
+    outputs: reduction.outputs,
     count: parts,
   };
   return {
-    scratch: [given.outputs * parts],
+    scratch: [reduction.outputs * parts],
     stages: [
-      partialStage(fold, given, source, parts),
+      partialStage(fold, reduction, source, parts),
       lastStage(fold, partials, partial, head, inputs, outputs),
     ],
   };
@@ -96,8 +96,13 @@ interface FoldSource {
 
 const partialType = ({ type }: Fold): ElementType => (type === 'i32' ? 'int32' : 'float32');
 
-function partialStage(fold: Fold, given: Reduction, source: FoldSource, parts: number): WgslStage {
-  const total = given.outputs * parts;
+function partialStage(
+  fold: Fold,
+  reduction: Reduction,
+  source: FoldSource,
+  parts: number,
+): WgslStage {
+  const total = reduction.outputs * parts;
   return {
     operands: [
       { ...source, written: false, walk: null, elements: 0 },
@@ -106,9 +111,9 @@ function partialStage(fold: Fold, given: Reduction, source: FoldSource, parts: n
     isEmpty: total === 0,
     chosenBy: chosenByNothing,
     write: (issue) => {
-      const sharing = sharingOf({ outputs: total, count: given.count }, isAlong(given));
+      const sharing = sharingOf({ outputs: total, count: reduction.count }, isAlong(reduction));
       const w = new WgslWriter(sharing.threads, issue);
-      const groups = foldText(w, fold, given, sourceOf(w, given, 0, parts), sharing);
+      const groups = foldText(w, fold, reduction, sourceOf(w, reduction, 0, parts), sharing);
       w.function(`finish(o : u32, value : ${fold.type})`, () => {
         w.line(w.store(1, `${w.offset(1)} + o`, 'value'));
       });
@@ -120,7 +125,7 @@ function partialStage(fold: Fold, given: Reduction, source: FoldSource, parts: n
 /** Folds the elements of `source`, and stores the results of the head's body. */
 export function lastStage(
   fold: Fold,
-  given: Reduction,
+  reduction: Reduction,
   source: FoldSource,
   head: HeadBody,
   inputs: readonly TensorMeta[],
@@ -137,7 +142,7 @@ export function lastStage(
     isBound(i) ? broadcastStrides(meta.shape, meta.strides, shape) : shape.map(() => 0),
   );
   const { loops } = walksOf(shape, strides);
-  const sharing = sharingOf(given, isAlong(given));
+  const sharing = sharingOf(reduction, isAlong(reduction));
   const operandCount = metas.length;
   return {
     operands: [
@@ -151,11 +156,11 @@ export function lastStage(
       })),
       { ...source, written: false, walk: null, elements: 0 },
     ],
-    isEmpty: given.outputs === 0,
+    isEmpty: reduction.outputs === 0,
     chosenBy: chosenByExponents(exponentNames(body, head.attr)),
     write: (issue) => {
       const w = new WgslWriter(sharing.threads, issue);
-      const groups = foldText(w, fold, given, sourceOf(w, given, operandCount, 1), sharing);
+      const groups = foldText(w, fold, reduction, sourceOf(w, reduction, operandCount, 1), sharing);
       w.function(`finish(o : u32, value : ${fold.type})`, () => {
         const indices = indexTexts(w, loops, 'o', 'own_');
         const place = (i: number) => `${w.offset(i)} + ${indices[i]!}`;
@@ -172,12 +177,12 @@ function isAlong({ strides }: Reduction): boolean {
 }
 
 /** Returns the elements of operand `operand`. */
-function sourceOf(w: WgslWriter, given: Reduction, operand: number, parts: number): FoldTexts {
-  const kept = walksOf(given.keptShape, [given.keptStrides]).loops;
-  const reduced = walksOf(given.shape, [given.strides]).loops;
+function sourceOf(w: WgslWriter, reduction: Reduction, operand: number, parts: number): FoldTexts {
+  const kept = walksOf(reduction.keptShape, [reduction.keptStrides]).loops;
+  const reduced = walksOf(reduction.shape, [reduction.strides]).loops;
   return {
     parts,
-    isAlong: isAlong(given),
+    isAlong: isAlong(reduction),
     source: (out) => {
       const base = w.let(`${w.offset(operand)} + ${indexTexts(w, kept, out, 'kept_')[0]!}`);
       return (r) => w.load(operand, `${base} + ${indexTexts(w, reduced, r, 'own_r')[0]!}`);

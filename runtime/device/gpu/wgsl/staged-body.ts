@@ -34,7 +34,7 @@ interface Headed {
 
 export function headedOf(
   { stages, writes }: StagedBody,
-  given: readonly TensorMeta[],
+  metas: readonly TensorMeta[],
   resultCount: number,
   attrs: Attrs,
 ): Headed {
@@ -44,13 +44,13 @@ export function headedOf(
     invariant(place.kind === 'operand', `${head.op.name} of what is no operand`);
     return place.index;
   });
-  const inputs = reads.map((index) => given[index]!);
+  const inputs = reads.map((index) => metas[index]!);
   const headAttrs = ownAttrs(attrs, head.part);
   const { shape } = head.op.infer(inputs, headAttrs)[0]!;
   const parts: FusedPart[] = [];
   const names: ((name: string) => string)[] = [];
   const latest = new Map<string, FusedOperand>([
-    [keyOf(head.outputs[0]!), { operand: given.length }],
+    [keyOf(head.outputs[0]!), { operand: metas.length }],
   ]);
   const resolve = (place: StagePlace): FusedOperand => {
     const known = latest.get(keyOf(place));

@@ -134,8 +134,8 @@ function traceRow(
   const [mark, opCount] = [tape.length, builder.opCount];
   const state = () => [t.sizes.reads.length, t.random.count, t.random.reseeded, t.sizes.fixed];
   const before = state();
-  const given = rows.columns.map(({ recorded }) => recorded[index]!);
-  const watch = new RowWatch(given);
+  const elements = rows.columns.map(({ recorded }) => recorded[index]!);
+  const watch = new RowWatch(elements);
   const results: Variable[] = [];
   t.rows = watch;
   try {
@@ -153,7 +153,12 @@ function traceRow(
   if (result?.kind !== 'tensor') throw differently('returns something other than a tensor');
   for (const key of watch.members) guardBare(t, rows.columns[0]!, key);
   const calls = tape.splice(mark);
-  return { given, calls, result: t.use(result), isPlain: !watch.isRead && calls.length === 0 };
+  return {
+    given: elements,
+    calls,
+    result: t.use(result),
+    isPlain: !watch.isRead && calls.length === 0,
+  };
 }
 
 /** Returns the number of elements from an index on. */

@@ -69,8 +69,8 @@ export function resolverOf({ found, number, lists }: Replay): OperandResolver {
 }
 
 /** Returns undefined if the elements are read one by one, or if their number has not varied so far. */
-export function rowsOf(t: Tracer, given: Variable): Rows | undefined {
-  const array = asArray(t, given);
+export function rowsOf(t: Tracer, variable: Variable): Rows | undefined {
+  const array = asArray(t, variable);
   if (t.isInRegion || t.rows || !array) return undefined;
   if (array.kind === 'newArray') {
     const { extended } = array;

@@ -31,10 +31,10 @@ export function stringify(
   const serialize = (
     holder: unknown,
     key: string,
-    given: unknown,
+    value: unknown,
     indent: string,
   ): string | undefined => {
-    let item = given;
+    let item = value;
     const isObject = (typeof item === 'object' && item !== null) || typeof item === 'function';
     if (isObject || typeof item === 'bigint') {
       const toJSON = (item as unknown as { readonly toJSON?: unknown }).toJSON;

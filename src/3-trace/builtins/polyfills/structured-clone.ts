@@ -5,37 +5,37 @@
 
 export function structured(value: unknown): unknown {
   const clones = new Map<unknown, unknown>();
-  const clone = (given: unknown): unknown => {
-    if (typeof given !== 'object' || given === null) return given;
-    const known = clones.get(given);
+  const clone = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value;
+    const known = clones.get(value);
     if (known !== undefined) return known;
-    if (given instanceof Date) {
-      const date = new Date(given);
-      clones.set(given, date);
+    if (value instanceof Date) {
+      const date = new Date(value);
+      clones.set(value, date);
       return date;
     }
-    if (given instanceof Map) {
+    if (value instanceof Map) {
       const map = new Map<unknown, unknown>();
-      clones.set(given, map);
-      const entries = [...given.entries()];
+      clones.set(value, map);
+      const entries = [...value.entries()];
       for (const [key, item] of entries) map.set(clone(key), clone(item));
       return map;
     }
-    if (given instanceof Set) {
+    if (value instanceof Set) {
       const set = new Set<unknown>();
-      clones.set(given, set);
-      for (const item of [...given.values()]) set.add(clone(item));
+      clones.set(value, set);
+      for (const item of [...value.values()]) set.add(clone(item));
       return set;
     }
-    const isArray = Array.isArray(given);
-    const above: unknown = isArray ? null : Object.getPrototypeOf(given);
+    const isArray = Array.isArray(value);
+    const above: unknown = isArray ? null : Object.getPrototypeOf(value);
     if (above !== null && above !== Object.prototype) throw new RangeError('it cannot be cloned');
     const copy: Record<string, unknown> | unknown[] = isArray
-      ? new Array<unknown>(given.length)
+      ? new Array<unknown>(value.length)
       : {};
-    clones.set(given, copy);
-    for (const key of Object.keys(given)) {
-      (copy as Record<string, unknown>)[key] = clone((given as Record<string, unknown>)[key]);
+    clones.set(value, copy);
+    for (const key of Object.keys(value)) {
+      (copy as Record<string, unknown>)[key] = clone((value as Record<string, unknown>)[key]);
     }
     return copy;
   };

@@ -26,11 +26,11 @@ export function rowsAt(
   t: Tracer,
   fn: unknown,
   receiver: Variable,
-  given: readonly Variable[],
+  args: readonly Variable[],
 ): TensorVariable | undefined {
   const isMethod = fn === methodNamed('select') || fn === methodNamed('narrow');
   if (!isMethod && fn !== select && fn !== narrow) return undefined;
-  const [x, dimension, place, count] = isMethod ? [receiver, ...given] : given;
+  const [x, dimension, place, count] = isMethod ? [receiver, ...args] : args;
   if (x?.kind !== 'tensor' || place?.kind !== 'scalar' || !dimension) return undefined;
   if (dimension.kind === 'scalar' || count?.kind === 'scalar') return undefined;
   const tensor = t.use(x);
@@ -42,9 +42,9 @@ export function rowsAt(
   const isRow = fn === select || fn === methodNamed('select');
   const at = asNumber(t, place);
   const operands = [tensor, at, isRow ? 1 : countOperand(t, count)];
-  const fits = t.perform<Tensor>(operands, (given) => noGrad(() => isInside(axis, given)));
+  const fits = t.perform<Tensor>(operands, (values) => noGrad(() => isInside(axis, values)));
   check(t, fits, true);
-  const index = t.perform<Tensor>(operands, (given) => noGrad(() => placesOf(axis, given)));
+  const index = t.perform<Tensor>(operands, (values) => noGrad(() => placesOf(axis, values)));
   const rows = t.perform<Tensor>([tensor, index], ([of, places]) =>
     indexSelect(of as Tensor, axis, places as Tensor),
   );
@@ -61,8 +61,8 @@ function countOperand(t: Tracer, count: Variable | undefined): unknown {
 }
 
 /** Whether the tensor has the given number of rows at the place. */
-function isInside(axis: number, given: readonly unknown[]): Tensor {
-  const [{ shape }, at, length] = given as [Tensor, Tensor, number];
+function isInside(axis: number, operands: readonly unknown[]): Tensor {
+  const [{ shape }, at, length] = operands as [Tensor, Tensor, number];
   const { ge, le, eq, trunc, logicalAnd } = pointwise;
   const first = fromStart(at, shape[axis]!);
   const inRange = logicalAnd(ge(first, 0), le(first, shape[axis]! - length));
@@ -74,8 +74,8 @@ const fromStart = (at: Tensor, size: number): Tensor =>
   where(pointwise.lt(at, 0), pointwise.add(at, size), at);
 
 /** Their places as int32, from 0 on. */
-function placesOf(axis: number, given: readonly unknown[]): Tensor {
-  const [{ shape }, at, length] = given as [Tensor, Tensor, number];
+function placesOf(axis: number, operands: readonly unknown[]): Tensor {
+  const [{ shape }, at, length] = operands as [Tensor, Tensor, number];
   const first = reshape(fromStart(at, shape[axis]!), [1]);
   if (length === 1) return cast(first, 'int32');
   const offsets = deviceGuard(at.device, () => arange(0, length, 1, { dtype: 'float64' }));

@@ -33,16 +33,16 @@ export function booleansAsNumbers(
 }
 
 /** Collects the elements of nested arrays; returns whether all of them are known. */
-function collect(t: Tracer, given: Variable, leaves: Variable[]): boolean {
-  const data = specialized(given);
+function collect(t: Tracer, variable: Variable, leaves: Variable[]): boolean {
+  const data = specialized(variable);
   const array = data.kind === 'newArray' || data.kind === 'object' ? asArray(t, data) : undefined;
   if (!array) return leaves.push(data) > 0;
   if ((array.kind === 'newArray' && array.growable) || outerTensors(t, array)) return false;
   return arrayElements(t, array).every((element) => collect(t, element, leaves));
 }
 
-function optionsOf(t: Tracer, given: Variable): Map<string, Variable> | undefined {
-  const options = specialized(given);
+function optionsOf(t: Tracer, variable: Variable): Map<string, Variable> | undefined {
+  const options = specialized(variable);
   if (options.kind === 'constant') {
     return constantOf(t, options) === undefined ? new Map() : undefined;
   }
@@ -53,8 +53,8 @@ function optionsOf(t: Tracer, given: Variable): Map<string, Variable> | undefine
 const isBoolean = (leaf: Variable): boolean =>
   (leaf.kind === 'constant' || leaf.kind === 'symbolic') && typeof leaf.value === 'boolean';
 
-function asNumbers(t: Tracer, given: Variable): Variable {
-  const data = specialized(given);
+function asNumbers(t: Tracer, variable: Variable): Variable {
+  const data = specialized(variable);
   const array = data.kind === 'newArray' || data.kind === 'object' ? asArray(t, data) : undefined;
   if (array) return newArray(arrayElements(t, array).map((element) => asNumbers(t, element)));
   return numberOfBoolean(t, data) ?? data;

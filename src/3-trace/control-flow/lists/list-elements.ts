@@ -123,8 +123,8 @@ export function leavesOf(t: Tracer, form: ListTreeSpec, element: Variable): Tens
 }
 
 /** Collects the leaves; returns false for a value of another form. The run rejects reads past the end. */
-function collect(t: Tracer, form: ListTreeSpec, given: Variable, found: Tensor[]): boolean {
-  const value = specialized(given);
+function collect(t: Tracer, form: ListTreeSpec, variable: Variable, found: Tensor[]): boolean {
+  const value = specialized(variable);
   const isMissing = value === absent || value === undefinedVariable;
   if (isMissing && form.kind !== 'same') {
     throw new GraphBreak('throw', 'an array that grows gets an element that may be missing');

@@ -13,8 +13,8 @@ import { resolved } from '../../variables/unions.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
 
 /** Returns the list tree spec of a value; null if no list can store it. */
-export function formOf(t: Tracer, given: Variable, at = t.position()): ListTreeSpec | null {
-  const value = resolved(given);
+export function formOf(t: Tracer, variable: Variable, at = t.position()): ListTreeSpec | null {
+  const value = resolved(variable);
   const scalar = (of: 'number' | 'boolean'): LeafForm => ({
     kind: 'leaf',
     of,
@@ -191,9 +191,9 @@ function originOf(form: ListTreeSpec): UserPosition | undefined {
 }
 
 /** Returns the break for an element of another form than the array's, which names both lines. */
-export function unlike(t: Tracer, form: ListTreeSpec, given: Variable): GraphBreak {
-  const other = formOf(t, given);
-  if (!other) return unlistable(given);
+export function unlike(t: Tracer, form: ListTreeSpec, variable: Variable): GraphBreak {
+  const other = formOf(t, variable);
+  if (!other) return unlistable(variable);
   const where = (position: UserPosition | undefined) =>
     position ? ` (${formatPosition(position)})` : '';
   const gets = formText(t, other);
@@ -212,8 +212,8 @@ function held(t: Tracer, form: ListTreeSpec): string {
 }
 
 /** Returns the break for a value that no list can store. */
-export function unlistable(given: Variable): GraphBreak {
-  const what = culprit(resolved(given), '');
+export function unlistable(variable: Variable): GraphBreak {
+  const what = culprit(resolved(variable), '');
   return new GraphBreak(
     'unbacked-list',
     `an array that grows in a loop of the program holds something other than tensors, numbers, and arrays and objects of them${what}`,

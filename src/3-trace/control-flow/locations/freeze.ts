@@ -40,8 +40,8 @@ export function freezer(existing: ReadonlySet<Variable>): (variable: Variable) =
     copies.set(variable, copy);
     return copy;
   };
-  const freeze = (given: Variable): Variable => {
-    const variable = resolved(given);
+  const freeze = (value: Variable): Variable => {
+    const variable = resolved(value);
     return existing.has(variable) ? variable : (copies.get(variable) ?? frozen(variable));
   };
   const frozen = (variable: Variable): Variable => {

@@ -17,7 +17,7 @@ type Bound = Tensor | number | null;
 interface Clamping {
   readonly writes: boolean;
   /** The bounds among the arguments after the tensor. */
-  readonly bounds: (given: readonly Variable[]) => readonly (Variable | undefined)[];
+  readonly bounds: (args: readonly Variable[]) => readonly (Variable | undefined)[];
 }
 
 const both: Clamping['bounds'] = ([min, max]) => [min, max];
@@ -48,11 +48,11 @@ export function clampedByScalars(
   t: Tracer,
   fn: unknown,
   receiver: Variable,
-  given: readonly Variable[],
+  args: readonly Variable[],
 ): TensorVariable | undefined {
   const clamping = clampings.get(fn);
   if (!clamping) return undefined;
-  const [target, ...rest] = receiver.kind === 'tensor' ? [receiver, ...given] : given;
+  const [target, ...rest] = receiver.kind === 'tensor' ? [receiver, ...args] : args;
   const bounds = clamping.bounds(rest).map((bound = known(null)) => resolved(bound));
   if (target?.kind !== 'tensor' || !bounds.some(({ kind }) => kind === 'scalar')) return undefined;
   if (bounds.some(({ kind }) => kind === 'tensor')) return undefined;

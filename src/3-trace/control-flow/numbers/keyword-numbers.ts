@@ -43,8 +43,8 @@ export function byPosition(fn: unknown, args: readonly Variable[]): readonly Var
 }
 
 /** Returns a data-dependent number among the values of an options object. */
-export function numberAmong(given: Variable): DeviceScalar | undefined {
-  const options = resolved(given);
+export function numberAmong(variable: Variable): DeviceScalar | undefined {
+  const options = resolved(variable);
   if (options.kind !== 'newObject' || options.prototype !== undefined) return undefined;
   return [...options.entries.values()]
     .map(resolved)

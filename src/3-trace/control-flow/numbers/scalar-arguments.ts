@@ -53,8 +53,8 @@ export function expectNumbersTaken(
   receiver: Variable,
   args: readonly Variable[],
 ): void {
-  const given = args.map(resolved);
-  if (!given.some(({ kind }) => kind === 'scalar') || !takesOperands(fn)) return;
+  const operands = args.map(resolved);
+  if (!operands.some(({ kind }) => kind === 'scalar') || !takesOperands(fn)) return;
   const trial = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a trial of a call');
   });
@@ -67,9 +67,9 @@ export function expectNumbersTaken(
     const shape = variable.kind === 'dynamic' ? [] : tensor.shape;
     return trial.input(contiguousMeta({ dtype, shape }, device));
   };
-  if (!given.every(({ kind }) => kind in sampled)) return;
+  if (!operands.every(({ kind }) => kind in sampled)) return;
   const self = tensorOf(t, receiver) && sampleOf(receiver);
-  const values = given.map(sampleOf);
+  const values = operands.map(sampleOf);
   asOp(t, () => {
     try {
       withInterceptor(trial, () => noGrad(() => Reflect.apply(fn, self, values)));
@@ -131,10 +131,10 @@ export function scaledWrite(
   t: Tracer,
   fn: unknown,
   receiver: Variable,
-  given: readonly Variable[],
+  args: readonly Variable[],
 ): TensorVariable | undefined {
   const part = scaledWrites.get(fn);
-  const operands = receiver.kind === 'tensor' ? [receiver, ...given] : given;
+  const operands = receiver.kind === 'tensor' ? [receiver, ...args] : args;
   const factor = operands[operands.length - 1];
   const tensors = operands.slice(0, -1);
   if (!part || factor?.kind !== 'scalar' || tensors.length < 2) return undefined;
@@ -153,9 +153,9 @@ export function filledWith(
   t: Tracer,
   fn: unknown,
   receiver: Variable,
-  given: readonly Variable[],
+  args: readonly Variable[],
 ): TensorVariable | undefined {
-  const [target, number] = receiver.kind === 'tensor' ? [receiver, ...given] : given;
+  const [target, number] = receiver.kind === 'tensor' ? [receiver, ...args] : args;
   if (fn !== inPlace.fill_ && fn !== methodNamed('fill_')) return undefined;
   if (target?.kind !== 'tensor' || number?.kind !== 'scalar') return undefined;
   const x = t.use(target);
@@ -192,11 +192,11 @@ export function integersCompared(
   t: Tracer,
   fn: unknown,
   receiver: Variable,
-  given: readonly Variable[],
+  args: readonly Variable[],
 ): NumberComparison | undefined {
   const compare = comparisons.get(fn);
   const isMethod = receiver.kind === 'tensor' || receiver.kind === 'dynamic';
-  const [left, right] = (isMethod ? [receiver, ...given] : given).map(resolved);
+  const [left, right] = (isMethod ? [receiver, ...args] : args).map(resolved);
   if (!compare || right?.kind !== 'scalar' || right.type !== 'number') return undefined;
   const tensor = left && tensorOf(t, left);
   if (!tensor || isFloating(tensor) || !isFloating(right.tensor)) return undefined;

@@ -205,10 +205,10 @@ export function callFramework(
 function traceSeed(
   t: Tracer,
   _receiver: Variable,
-  [given = undefinedVariable]: readonly Variable[],
+  [argument = undefinedVariable]: readonly Variable[],
 ): Variable {
   const { plans } = t.control;
-  const value = specialized(given);
+  const value = specialized(argument);
   const isRead = value.kind === 'scalar' && value.type === 'number';
   if ((t.isInRegion || isRead) && !plans.seedsInside) plans.enable('seedsInside');
   if (isRead) {

@@ -60,11 +60,11 @@ function scalarPart({ tensor, type }: DeviceScalar, operands: Tensor[]) {
 /** `around`: the arrays and objects that contain the value. */
 function partOf(
   t: Tracer,
-  given: Variable,
+  variable: Variable,
   operands: Tensor[],
   around: readonly Variable[],
 ): PrintPart | undefined {
-  const arg = resolved(given);
+  const arg = resolved(variable);
   if (around.includes(arg)) return undefined;
   const inside = (each: Variable) => partOf(t, each, operands, [...around, arg]);
   switch (arg.kind) {

@@ -20,9 +20,9 @@ interface SpreadArguments {
 export function spreadRest(
   t: Tracer,
   callee: Variable,
-  given: Variable,
+  variable: Variable,
 ): SpreadArguments | undefined {
-  const array = specialized(given);
+  const array = specialized(variable);
   if (array.kind !== 'newArray' || !array.extended) return undefined;
   if (t.isInRegion || isMadeByElements(t)) return undefined;
   const { preceding: args } = array.extended;

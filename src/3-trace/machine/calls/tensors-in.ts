@@ -14,8 +14,8 @@ export function traceTensorsIn(
 ): Variable {
   const seen = new Set<Variable>();
   const tensors: Variable[] = [];
-  const visit = (given: Variable): void => {
-    const each = specialized(given);
+  const visit = (variable: Variable): void => {
+    const each = specialized(variable);
     if (!isObjectVariable(each) || seen.has(each)) return;
     seen.add(each);
     if (mayBeTensor(t, each)) tensors.push(each);

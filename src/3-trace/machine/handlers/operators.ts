@@ -61,7 +61,7 @@ export const operatorHandlers: Handlers<
         return set(
           frame,
           dst,
-          withPrimitive(t, operand, 'number', (given) => numberUnary(t, operator, given)),
+          withPrimitive(t, operand, 'number', (primitive) => numberUnary(t, operator, primitive)),
         );
       }
       default:
@@ -109,12 +109,12 @@ export const operatorHandlers: Handlers<
     const [only] = operands;
     // The enclosing template converts the number to text together with its other parts.
     if (inner && only?.kind === 'symbolic') return set(frame, dst, only);
-    const joined = withPrimitives(t, operands, 'string', (given) => {
-      const pieces = strings.flatMap((text, i) => [known(text), ...given.slice(i, i + 1)]);
+    const joined = withPrimitives(t, operands, 'string', (primitives) => {
+      const pieces = strings.flatMap((text, i) => [known(text), ...primitives.slice(i, i + 1)]);
       const text = textOfAll(t, pieces);
       if (text) return text;
-      expectFewTexts(t, given);
-      const parts = given.map((value) => String(hostNumber(t, value)));
+      expectFewTexts(t, primitives);
+      const parts = primitives.map((value) => String(hostNumber(t, value)));
       return known(strings.map((text, i) => text + (parts[i] ?? '')).join(''));
     });
     set(frame, dst, joined);
@@ -258,8 +258,8 @@ function expectObject(t: Tracer, operator: 'in' | 'instanceof', a: Variable, b: 
 
 const isHostPrimitive = ({ kind }: Variable): boolean => kind === 'constant' || kind === 'symbolic';
 
-function hasKey(t: Tracer, given: Variable, object: Variable): Variable {
-  const [key, base] = [specialized(given), specialized(object)];
+function hasKey(t: Tracer, variable: Variable, object: Variable): Variable {
+  const [key, base] = [specialized(variable), specialized(object)];
   const growable = key.kind === 'scalar' ? growableIn(t, base) : undefined;
   if (key.kind === 'scalar' && growable) return known(isInGrowable(t, growable, key));
   if (t.rows?.iteration?.element(base, key)) return known(true);

@@ -26,8 +26,8 @@ import { typedArrayVariable } from '../typed-arrays.ts';
  * Returns the variable that represents the object: the object itself, or the traced state of a pre-existing object
  * that the trace changes.
  */
-export function hostState(t: Tracer, given: Variable): Variable {
-  const variable = specialized(given);
+export function hostState(t: Tracer, value: Variable): Variable {
+  const variable = specialized(value);
   const changed = variable.kind === 'object' ? t.effects.host(variable.value) : undefined;
   if (!changed || variable.kind !== 'object') return variable;
   // The object may have been changed by another name.
@@ -39,8 +39,8 @@ export function hostState(t: Tracer, given: Variable): Variable {
  * Returns an instance of the type with its current state, which is guarded for a pre-existing object; undefined
  * for other values. The instance must not be changed.
  */
-export function readHost(t: Tracer, given: Variable, type: HostTypeName): object | undefined {
-  const variable = hostState(t, given);
+export function readHost(t: Tracer, value: Variable, type: HostTypeName): object | undefined {
+  const variable = hostState(t, value);
   if (variable.kind === 'newHost') return variable.type === type ? variable.value : undefined;
   if (variable.kind !== 'object' || isProxy(variable.value)) return undefined;
   if (hostTypeOf(variable.value) !== type) return undefined;
@@ -57,11 +57,11 @@ function guardState(t: Tracer, { value, source }: ObjectVariable, type: HostType
 /** Lets `body` change the instance; the change is rolled back with the current attempt. */
 export function changeHost<T>(
   t: Tracer,
-  given: Variable,
+  argument: Variable,
   type: HostTypeName,
   body: (value: object) => T,
 ): T | undefined {
-  const variable = changeable(t, given, type);
+  const variable = changeable(t, argument, type);
   if (!variable) return undefined;
   if (t.isInRegion) throw new GraphBreak('branch-effect', `a branch or loop changes a ${type}`);
   const { copy, assign } = hostType(type);
@@ -71,8 +71,12 @@ export function changeHost<T>(
   return body(value);
 }
 
-function changeable(t: Tracer, given: Variable, type: HostTypeName): NewHostVariable | undefined {
-  const variable = hostState(t, given);
+function changeable(
+  t: Tracer,
+  argument: Variable,
+  type: HostTypeName,
+): NewHostVariable | undefined {
+  const variable = hostState(t, argument);
   if (variable.kind === 'newHost') return variable.type === type ? variable : undefined;
   const value = readHost(t, variable, type);
   if (!value || variable.kind !== 'object') return undefined;
@@ -82,8 +86,8 @@ function changeable(t: Tracer, given: Variable, type: HostTypeName): NewHostVari
 }
 
 /** Returns the plain value if the trace knows all of it, otherwise undefined. */
-export function plainValue(t: Tracer, given: Variable): { readonly value: unknown } | undefined {
-  const variable = hostState(t, given);
+export function plainValue(t: Tracer, argument: Variable): { readonly value: unknown } | undefined {
+  const variable = hostState(t, argument);
   if (variable.kind === 'scalar' || variable.kind === 'text') return undefined;
   if (isPrimitiveVariable(variable)) return { value: constantOf(t, variable) };
   if (variable.kind === 'newTypedArray') return { value: variable.data.slice() };

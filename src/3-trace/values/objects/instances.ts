@@ -18,8 +18,8 @@ import { readProperty, readSymbol } from '../properties.ts';
 import { isCallable, isPrimitiveVariable } from '../to-primitive.ts';
 
 /** `value instanceof constructor` */
-export function isInstance(t: Tracer, given: Variable, callee: Variable): Variable {
-  const [value, type] = [specialized(given), specialized(callee)];
+export function isInstance(t: Tracer, variable: Variable, callee: Variable): Variable {
+  const [value, type] = [specialized(variable), specialized(callee)];
   const method = methodOfUser(t, type);
   if (method) return t.attempt(() => asBoolean(t, t.execution.callInside(method, type, [value])));
   if (type.kind === 'class' && !overridesInstanceCheck(type)) {
@@ -65,8 +65,8 @@ function methodOfUser(t: Tracer, type: Variable): Variable | undefined {
   return isCallable(method) ? method : undefined;
 }
 
-function asBoolean(t: Tracer, given: Variable): Variable {
-  const value = specialized(given);
+function asBoolean(t: Tracer, variable: Variable): Variable {
+  const value = specialized(variable);
   if (value.kind !== 'scalar') return known(truthiness(t, value));
   if (value.type === 'boolean') return value;
   throw new GraphBreak('unsupported-value', 'instanceof is a data-dependent number');

@@ -9,12 +9,12 @@ import { absent, prototypeOf, type Variable } from '../../variables/variable.ts'
  * Returns whether `structuredClone` turns the value into plain objects, arrays, Maps, Sets, dates and primitives.
  * Anything else, such as a function or a tensor, is left to the native function.
  */
-export function isCloneable(t: Tracer, given: Variable | undefined): boolean {
-  return given !== undefined && isPlain(t, given, new Set());
+export function isCloneable(t: Tracer, variable: Variable | undefined): boolean {
+  return variable !== undefined && isPlain(t, variable, new Set());
 }
 
-function isPlain(t: Tracer, given: Variable, seen: Set<unknown>): boolean {
-  const variable = resolved(given);
+function isPlain(t: Tracer, argument: Variable, seen: Set<unknown>): boolean {
+  const variable = resolved(argument);
   if (variable === absent || seen.has(variable)) return true;
   seen.add(variable);
   switch (variable.kind) {

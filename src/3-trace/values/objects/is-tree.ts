@@ -6,12 +6,12 @@ import type { Variable } from '../../variables/variable.ts';
  * Returns whether the value contains no cycle and no boxed primitive or typed array. Other values are left to the
  * native function, which throws its own error.
  */
-export function isTree(t: Tracer, given: Variable | undefined): boolean {
-  return given === undefined || holdsNoCycle(t, given, new Set());
+export function isTree(t: Tracer, variable: Variable | undefined): boolean {
+  return variable === undefined || holdsNoCycle(t, variable, new Set());
 }
 
-function holdsNoCycle(t: Tracer, given: Variable, around: ReadonlySet<object>): boolean {
-  const variable = resolved(given);
+function holdsNoCycle(t: Tracer, value: Variable, around: ReadonlySet<object>): boolean {
+  const variable = resolved(value);
   switch (variable.kind) {
     case 'constant':
     case 'symbolic':

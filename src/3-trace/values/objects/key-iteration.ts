@@ -20,8 +20,8 @@ import {
 import { iteratorOver, record } from '../iterators.ts';
 import { hasProperty, plainKeys } from '../property-keys.ts';
 
-export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
-  const object = specialized(given);
+export function openKeyIteration(t: Tracer, variable: Variable): IteratorRecordVariable {
+  const object = specialized(variable);
   if (object.kind === 'constant') return over(t, isNullish(t, object) ? [] : plainKeys(t, object));
   if (object.kind !== 'object' && object.kind !== 'newObject') throw visited(kindName(object));
   if (object.kind === 'object' && isProxy(object.value)) throw visited('a Proxy');

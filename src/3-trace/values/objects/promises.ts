@@ -15,8 +15,8 @@ export function newPromise(
 }
 
 /** Returns the promise of an async function that returned the value. */
-export function promiseOf(t: Tracer, given: Variable): NewPromiseVariable {
-  const value = specialized(given);
+export function promiseOf(t: Tracer, variable: Variable): NewPromiseVariable {
+  const value = specialized(variable);
   const isThenable =
     !isPrimitiveVariable(value) &&
     value.kind !== 'newPromise' &&

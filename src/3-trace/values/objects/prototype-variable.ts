@@ -15,8 +15,8 @@ export function isObjectVariable(variable: Variable): boolean {
 }
 
 /** `Object.getPrototypeOf(value)` */
-export function prototypeVariable(t: Tracer, given: Variable): Variable {
-  const value = specialized(given);
+export function prototypeVariable(t: Tracer, variable: Variable): Variable {
+  const value = specialized(variable);
   switch (value.kind) {
     case 'constant':
     case 'symbolic':

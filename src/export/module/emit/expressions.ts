@@ -80,18 +80,18 @@ export class ExpressionWriter {
   }
 
   /** `output`, `scalar`: the text of an output, and of its only element. */
-  recipe(recipe: SavedRecipe, given: RecipeTexts): string {
+  recipe(recipe: SavedRecipe, texts: RecipeTexts): string {
     switch (recipe.kind) {
       case 'constant':
         return primitiveText(recipe.value);
       case 'source':
-        return given.place(recipe.source);
+        return texts.place(recipe.source);
       case 'number':
         return this.number(recipe.expr);
       case 'output':
-        return given.output(recipe.index);
+        return texts.output(recipe.index);
       case 'scalar':
-        return given.scalar(recipe.index, recipe.type);
+        return texts.scalar(recipe.index, recipe.type);
       case 'made':
         return `made${recipe.index}`;
       case 'choice':
@@ -101,18 +101,18 @@ export class ExpressionWriter {
   }
 
   /** Statements that create the objects of a call. */
-  makes(makes: SavedEntry['makes'], given: RecipeTexts): string {
+  makes(makes: SavedEntry['makes'], texts: RecipeTexts): string {
     const empty = makes.map((make, i) => {
       if (make.kind === 'list') throw notInModule('a list', 'a length that depends on data');
       const literal = { array: '[]', object: '{}', collection: '' }[make.kind];
       return `const made${i}=${make.kind === 'collection' ? `new ${make.type}` : literal};`;
     });
-    const fills = makes.map((make, i) => this.#fill(make, `made${i}`, given));
+    const fills = makes.map((make, i) => this.#fill(make, `made${i}`, texts));
     return [...empty, ...fills].join('');
   }
 
-  #fill(make: SavedEntry['makes'][number], target: string, given: RecipeTexts): string {
-    const read = (recipe: SavedRecipe) => this.recipe(recipe, given);
+  #fill(make: SavedEntry['makes'][number], target: string, texts: RecipeTexts): string {
+    const read = (recipe: SavedRecipe) => this.recipe(recipe, texts);
     switch (make.kind) {
       case 'array': {
         const items = make.elements.map((each, k) =>

@@ -151,11 +151,12 @@ function convolveWeightGrad(f: FunctionBuilder): void {
 const overGroups =
   (name: 'convolve' | 'convolveWeightGrad', count: number) =>
   (f: FunctionBuilder): void => {
-    const given = f.params(count);
+    const parameters = f.params(count);
     const [groups] = f.params(1);
     f.countDown(groups, 1, () => {
-      call(f, name, ...given.map(get));
-      for (const [i, step] of groupSteps.entries()) f.add(given[i + 1]!, word(given[0]!, step));
+      call(f, name, ...parameters.map(get));
+      for (const [i, step] of groupSteps.entries())
+        f.add(parameters[i + 1]!, word(parameters[0]!, step));
     });
   };
 
