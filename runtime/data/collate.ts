@@ -28,7 +28,7 @@ export function collate<L>(samples: readonly unknown[], leaves: Leaves<L>): unkn
   if (typeof first === 'string') return allOf(samples, isString);
   if (isTypedArray(first)) return ofRows(allOf(samples, isTypedArray), leaves);
   if (Array.isArray(first)) {
-    const rows = allOf(samples, (own): own is unknown[] => hasLength(own, first.length));
+    const rows = allOf(samples, (each): each is unknown[] => hasLength(each, first.length));
     return first.map((_, i) => collate(column(rows, i), leaves));
   }
   if (isPlainObject(first)) {
@@ -61,21 +61,21 @@ function allOf<T>(samples: readonly unknown[], is: (sample: unknown) => sample i
 }
 
 // Checks its members, so that a worker that creates no tensors doesn't load the tensor module.
-const isTensorSample = (own: unknown): own is Tensor =>
-  typeof own === 'object' && own !== null && isTensor(own);
-const isNumber = (own: unknown): own is number => typeof own === 'number';
-const isBoolean = (own: unknown): own is boolean => typeof own === 'boolean';
-const isString = (own: unknown): own is string => typeof own === 'string';
-const isTypedArray = (own: unknown): own is TypedArray =>
-  ArrayBuffer.isView(own) && !(own instanceof DataView);
+const isTensorSample = (value: unknown): value is Tensor =>
+  typeof value === 'object' && value !== null && isTensor(value);
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
+const isString = (value: unknown): value is string => typeof value === 'string';
+const isTypedArray = (value: unknown): value is TypedArray =>
+  ArrayBuffer.isView(value) && !(value instanceof DataView);
 
-function hasLength(own: unknown, length: number): own is unknown[] {
-  return Array.isArray(own) && own.length === length;
+function hasLength(value: unknown, length: number): value is unknown[] {
+  return Array.isArray(value) && value.length === length;
 }
 
-export function isPlainObject(own: unknown): own is Readonly<Record<string, unknown>> {
-  if (typeof own !== 'object' || own === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(own);
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 

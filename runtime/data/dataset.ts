@@ -129,7 +129,7 @@ export class StackDataset<
       return this.datasets.map((each: Dataset<unknown>) => each.get(index)) as never;
     }
     return Object.fromEntries(
-      Object.entries(this.datasets).map(([name, own]) => [name, own.get(index)]),
+      Object.entries(this.datasets).map(([name, dataset]) => [name, dataset.get(index)]),
     ) as never;
   }
 }

@@ -49,7 +49,7 @@ export function toHost(value: unknown): unknown {
 export function mapped(value: unknown, change: (part: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(change);
   if (!isPlainObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, change(own)]));
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, change(part)]));
 }
 
 /** Collects buffers that can be transferred instead of copied. */

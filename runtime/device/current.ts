@@ -92,7 +92,6 @@ export function deviceGuard<T>(device: Device | string | null, body: () => T): T
 
 /** Returns a device, given itself or its name; throws DeviceError for anything else. */
 export function deviceOf(device: Device | string): Device {
-  const given: unknown = device;
-  const isDevice = typeof given === 'object' && given !== null && 'allocator' in given;
-  return isDevice ? (given as Device) : deviceNamed(given as string);
+  const isDevice = typeof device === 'object' && device !== null && 'allocator' in device;
+  return isDevice ? device : deviceNamed(device as string);
 }

@@ -96,8 +96,8 @@ function endOfRun(lines: readonly string[], current: readonly string[]): number 
 }
 
 function v8Frame(frame: CapturedFrame): string {
-  const place = formatPosition(frame);
-  return `    at ${frame.name === undefined ? place : `${frame.name} (${place})`}`;
+  const position = formatPosition(frame);
+  return `    at ${frame.name === undefined ? position : `${frame.name} (${position})`}`;
 }
 
 /** Other engines only print a method's own name. */

@@ -1,7 +1,11 @@
 /** Accepts PyTorch's arguments by position or by name: `new nn.Softplus(2, 1)`, `new nn.Softplus({ threshold: 1 })`. */
 
-import { expectOptions, givenBothWays, type OptionKinds } from '../options/expect-options.ts';
-import { isTensor } from '../options/is-tensor.ts';
+import {
+  canBeOptions,
+  expectOptions,
+  givenBothWays,
+  type OptionKinds,
+} from '../options/expect-options.ts';
 
 /** The object with all arguments by name, which may be passed as the only argument. */
 type ByName<First> = Exclude<
@@ -20,8 +24,7 @@ export function argumentsOf<First>(
   ...others: readonly unknown[]
 ): ByName<First> {
   const args = [first, ...others];
-  const isByName =
-    typeof first === 'object' && first !== null && !Array.isArray(first) && !isTensor(first);
+  const isByName = canBeOptions(first);
   const other = others.find((each) => each !== undefined);
   if (isByName && other !== undefined) throw givenBothWays(owner, other, Object.keys(kinds));
   const byName = isByName

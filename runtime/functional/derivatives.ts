@@ -96,8 +96,8 @@ function vectorsFor(
   const list = given === null ? [] : listOf(given);
   expectTensorList(owner, list);
   const fits = list.length === tensors.length;
-  const isLike = (own: Tensor, { shape, dtype }: Tensor) =>
-    sameShape(own.shape, shape) && own.dtype === dtype;
+  const isLike = (vector: Tensor, { shape, dtype }: Tensor) =>
+    sameShape(vector.shape, shape) && vector.dtype === dtype;
   if (fits && list.every((item, i) => isLike(item, tensors[i]!))) return [...list];
   throw new ArgumentError({
     what: `${owner}: not a vector of the right shapes and dtypes`,

@@ -132,16 +132,18 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
     // The grid names the last axis first.
     const positions = sizes.map((size, axis) => {
       const unit = add(select(grid, -1, sizes.length - 1 - axis), 1);
-      const place = alignCorners ? mul(unit, (size - 1) / 2) : sub(mul(unit, size / 2), 0.5);
-      return mode === 'bicubic' ? place : padded(place, size, options);
+      const position = alignCorners ? mul(unit, (size - 1) / 2) : sub(mul(unit, size / 2), 0.5);
+      return mode === 'bicubic' ? position : padded(position, size, options);
     });
     const pixel = (places: readonly Tensor[]) => {
-      const clamped = places.map((place, axis) => clamp(place, { min: 0, max: sizes[axis]! - 1 }));
+      const clamped = places.map((position, axis) =>
+        clamp(position, { min: 0, max: sizes[axis]! - 1 }),
+      );
       const at = clamped.reduce((above, each, axis) => add(mul(above, sizes[axis]!), each));
       const index = cast(reshape(at.detach(), [n, 1, count]), 'int32');
       const found = gather(flat, 2, expand(index, [n, c, count]));
       const isInside = places
-        .map((place, axis) => cast(eq(clamped[axis]!, place), x.dtype))
+        .map((position, axis) => cast(eq(clamped[axis]!, position), x.dtype))
         .reduce((all, each) => mul(all, each));
       return where(unsqueeze(isInside, 1), reshape(found, [n, c, ...out]), 0);
     };
@@ -149,8 +151,8 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
     const taps = positions.map((position, axis): Tap[] =>
       mode === 'bilinear'
         ? linearTaps(position)
-        : cubicTaps(position).map(([place, factor]) => [
-            padded(place, sizes[axis]!, options),
+        : cubicTaps(position).map(([position, factor]) => [
+            padded(position, sizes[axis]!, options),
             factor,
           ]),
     );
@@ -158,8 +160,8 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
       const tap = taps[places.length];
       if (!tap) return mul(pixel(places), unsqueeze(factor!, 1));
       return sumOf(
-        tap.map(([place, share]) =>
-          sampled([...places, place], factor ? mul(factor, share) : share),
+        tap.map(([position, share]) =>
+          sampled([...places, position], factor ? mul(factor, share) : share),
         ),
       );
     };

@@ -96,8 +96,8 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
     return tidy(() => {
       const head = logSoftmax(this.head.forward(input), -1);
       const [short] = this.cutoffs as [number];
-      const clusters = this.tail.items.map((own, i) =>
-        add(logSoftmax(own.forward(input) as Tensor, -1), narrow(head, -1, short + i, 1)),
+      const clusters = this.tail.items.map((cluster, i) =>
+        add(logSoftmax(cluster.forward(input) as Tensor, -1), narrow(head, -1, short + i, 1)),
       );
       return cat([narrow(head, -1, 0, short), ...clusters], -1);
     });
@@ -114,11 +114,11 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
     let output: Tensor = zeros([], { dtype: input.dtype, device: input.device });
     // A target that is no class remains, and is out of range in the head, too.
     let inHead = target;
-    this.tail.items.forEach((own, i) => {
+    this.tail.items.forEach((cluster, i) => {
       const [first, end] = [this.cutoffs[i]!, this.cutoffs[i + 1]!];
       const isOwn = logicalAnd(ge(target, first), lt(target, end));
       const place = clamp(sub(target, first), 0, end - first - 1);
-      const logs = logSoftmax(own.forward(input) as Tensor, 1);
+      const logs = logSoftmax(cluster.forward(input) as Tensor, 1);
       const found = squeeze(gather(logs, 1, unsqueeze(place, 1)), 1);
       output = add(output, where(isOwn, found, 0));
       inHead = where(isOwn, short + i, inHead);

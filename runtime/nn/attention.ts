@@ -185,7 +185,8 @@ export class MultiheadAttention extends Module {
         narrow(all, -1, 2 * size, size),
       ];
     }
-    const weight = (own: Parameter | null, i: number) => own ?? narrow(joint!, 0, i * size, size);
+    const weight = (separate: Parameter | null, i: number) =>
+      separate ?? narrow(joint!, 0, i * size, size);
     return [
       linear(query, weight(this.qProjWeight, 0), bias(0)),
       linear(key, weight(this.kProjWeight, 1), bias(1)),

@@ -124,8 +124,8 @@ function logOfMantissa(m: number): DoubleDouble {
 /** ln x for 0 < x < ∞. */
 function logOf(x: number): DoubleDouble {
   const { m, e } = parts(x);
-  const own = logOfMantissa(m);
-  return e === 0 ? own : plus(times(single(e), ln2), own);
+  const ofMantissa = logOfMantissa(m);
+  return e === 0 ? ofMantissa : plus(times(single(e), ln2), ofMantissa);
 }
 
 /** Returns the logarithm of special arguments, for which it is NaN or infinite; null for others. */
@@ -190,8 +190,8 @@ export function tanh(x: number): number {
   if (Number.isNaN(x) || size < tiny) return x;
   if (size > 22) return Math.sign(x);
   const t = expm1(2 * size);
-  const own = size < 0.5 ? t / (t + 2) : 1 - 2 / (t + 2);
-  return x < 0 ? -own : own;
+  const magnitude = size < 0.5 ? t / (t + 2) : 1 - 2 / (t + 2);
+  return x < 0 ? -magnitude : magnitude;
 }
 
 export function sinh(x: number): number {
@@ -235,6 +235,6 @@ export function acosh(x: number): number {
 export function atanh(x: number): number {
   const size = Math.abs(x);
   if (Number.isNaN(x) || size < tiny) return x;
-  const own = log1p((2 * size) / (1 - size)) / 2;
-  return x < 0 ? -own : own;
+  const magnitude = log1p((2 * size) / (1 - size)) / 2;
+  return x < 0 ? -magnitude : magnitude;
 }

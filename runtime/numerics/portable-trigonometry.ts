@@ -116,8 +116,8 @@ function turned(x: number, more: number): number {
   if (!Number.isFinite(x)) return Number.NaN;
   const { r, quarter } = reduce(x);
   const turns = (quarter + more) & 3;
-  const own = turns & 1 ? cosineOf(r) : sineOf(r);
-  return turns & 2 ? -own : own;
+  const magnitude = turns & 1 ? cosineOf(r) : sineOf(r);
+  return turns & 2 ? -magnitude : magnitude;
 }
 
 export const sin = (x: number): number => (x === 0 ? x : turned(x, 0));
@@ -163,8 +163,8 @@ const sumOf = ({ high, low }: DoubleDouble): number => high + low;
 
 export function atan(x: number): number {
   if (Number.isNaN(x) || x === 0) return x;
-  const own = sumOf(arctanOf(Math.abs(x), 1));
-  return x < 0 ? -own : own;
+  const magnitude = sumOf(arctanOf(Math.abs(x), 1));
+  return x < 0 ? -magnitude : magnitude;
 }
 
 export function atan2(y: number, x: number): number {

@@ -24,14 +24,14 @@ export function tapsOf(
   const { step, kernel, stride, padding, divisor } = attrs as Readonly<Record<string, number>>;
   const last = size - 1;
   const inside = (index: number) => Math.min(last, Math.max(0, index));
-  const place = attrs.alignCorners ? i * step! : (i + 0.5) * step! - 0.5;
+  const position = attrs.alignCorners ? i * step! : (i + 0.5) * step! - 0.5;
   switch (attrs.mode) {
     case 'nearest':
       return [[Math.min(last, Math.floor(i * step!)), 1]];
     case 'nearest-exact':
       return [[Math.min(last, Math.floor((i + 0.5) * step!)), 1]];
     case 'linear': {
-      const from = Math.max(0, place);
+      const from = Math.max(0, position);
       const low = Math.min(last, Math.floor(from));
       const share = from - low;
       return low === last || share === 0
@@ -42,8 +42,8 @@ export function tapsOf(
           ];
     }
     case 'cubic': {
-      const low = Math.floor(place);
-      return cubicWeights(place - low).map((weight, k) => [inside(low - 1 + k), weight]);
+      const low = Math.floor(position);
+      return cubicWeights(position - low).map((weight, k) => [inside(low - 1 + k), weight]);
     }
     case 'area': {
       const start = Math.floor((i * size) / count);

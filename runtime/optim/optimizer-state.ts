@@ -21,12 +21,12 @@ export type OptimizerState = {
 };
 
 /** Copies the tensors. If any entry doesn't fit, copies nothing. */
-export function loadState(own: OptimizerState, loaded: OptimizerState): void {
+export function loadState(current: OptimizerState, loaded: OptimizerState): void {
   expectState(loaded);
-  expectEqual('parameter groups', own.groups.length, loaded.groups.length);
-  expectEqual('parameters', own.counts.length, loaded.counts.length);
-  expectEqual('kinds of state', kinds(own), kinds(loaded));
-  const pairs = Object.entries(own.state).flatMap(([name, tensors]) => {
+  expectEqual('parameter groups', current.groups.length, loaded.groups.length);
+  expectEqual('parameters', current.counts.length, loaded.counts.length);
+  expectEqual('kinds of state', kinds(current), kinds(loaded));
+  const pairs = Object.entries(current.state).flatMap(([name, tensors]) => {
     expectEqual(`tensors of ${name}`, tensors.length, loaded.state[name]!.length);
     return tensors.map((tensor, i) => [name, tensor, loaded.state[name]![i]!] as const);
   });
@@ -48,12 +48,12 @@ function kinds({ state }: OptimizerState): string {
   return Object.keys(state).sort().join(', ') || 'none';
 }
 
-function expectEqual(what: string, own: number | string, loaded: number | string): void {
-  if (own === loaded) return;
+function expectEqual(what: string, current: number | string, loaded: number | string): void {
+  if (current === loaded) return;
   throw new ArgumentError({
     what: `loadStateDict: other ${what}`,
     given: `${what}: ${loaded}`,
-    expected: `${what}: ${own}`,
+    expected: `${what}: ${current}`,
     remedy: 'load the state of an optimizer of the same kind, options and parameters',
   });
 }

@@ -112,13 +112,13 @@ export abstract class Optimizer<
   private add(groups: readonly Pick<ParameterGroup, 'parameters' | 'params'>[]): void {
     for (const group of groups) {
       expectGroup(group, this.defaults);
-      const own = { ...this.defaults } as ParameterGroup<H>;
+      const complete = { ...this.defaults } as ParameterGroup<H>;
       for (const [name, value] of Object.entries(group)) {
-        if (value !== undefined) (own as Record<string, unknown>)[name] = value;
+        if (value !== undefined) (complete as Record<string, unknown>)[name] = value;
       }
-      this.check(own);
-      (this.groups as ParameterGroup<H>[]).push(own);
-      for (const parameter of own.parameters) {
+      this.check(complete);
+      (this.groups as ParameterGroup<H>[]).push(complete);
+      for (const parameter of complete.parameters) {
         (this.parameters as Tensor[]).push(parameter);
         this.missed.push(this.stepsTaken);
       }

@@ -120,8 +120,8 @@ export function expectNoMore(owner: string, surplus: readonly unknown[]): void {
   throw new ArgumentError({
     what: `${owner || 'constructor'}: more arguments than it takes`,
     given: `${surplus.map(shown).join(', ')} behind the last one`,
-    expected: 'the arguments of the documentation, options in one object at the end',
-    remedy: 'move the value into the options if they have it, or leave it out',
+    expected: 'the documented arguments, options in one object at the end',
+    remedy: 'pass it as an option if there is one, or leave it out',
   });
 }
 

@@ -151,17 +151,17 @@ export function tidy<T>(body: () => T): T {
 }
 
 /** Moves the tensors of a result that were created in this `tidy` to the surrounding one. */
-function release(result: unknown, own: HandleList, outer: HandleList | null): void {
+function release(result: unknown, inner: HandleList, outer: HandleList | null): void {
   if (typeof result !== 'object' || result === null) return;
   for (const tensor of isTensor(result) ? [result] : tensorsIn(result)) {
-    handOver(tensor, own, outer);
-    if (tensor.grad) handOver(tensor.grad, own, outer);
+    handOver(tensor, inner, outer);
+    if (tensor.grad) handOver(tensor.grad, inner, outer);
   }
 }
 
-function handOver(tensor: Tensor, own: HandleList, outer: HandleList | null): void {
-  if (tensor.list !== own) return;
-  own.remove(tensor);
+function handOver(tensor: Tensor, inner: HandleList, outer: HandleList | null): void {
+  if (tensor.list !== inner) return;
+  inner.remove(tensor);
   if (outer) outer.add(tensor);
   else addRecent(tensor);
 }

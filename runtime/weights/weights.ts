@@ -121,7 +121,7 @@ export class Weights implements AsyncDisposable {
     const found = new Set<string>();
     const loaded = new Set<Tensor>();
     const absent: string[] = [];
-    for (const [name, own] of Object.entries(state)) {
+    for (const [name, tensor] of Object.entries(state)) {
       const there = nameAmong(name, names, (each) => this.#tensors.has(each));
       const stored = this.#tensors.get(there);
       if (!stored) {
@@ -129,8 +129,8 @@ export class Weights implements AsyncDisposable {
         continue;
       }
       found.add(there);
-      loaded.add(own);
-      pairs.push({ own, stored, name });
+      loaded.add(tensor);
+      pairs.push({ own: tensor, stored, name });
     }
     // A tensor with several names (tied weights) may be in the file under only one.
     const missing = absent.filter((name) => !loaded.has(state[name]!));

@@ -139,12 +139,12 @@ function outcomeOf(tracer: Tracer, end: TraceEnd, reconstruction: Reconstruction
 /** `own`: the guards implied by the inputs alone. */
 function guardsOf(
   { guards, inherited, effects, inputs, autograd }: Tracer,
-  own: readonly Guard[],
+  more: readonly Guard[],
 ): Guard[] {
   return [
     ...withoutImplied(guards),
     ...inherited.guards(),
-    ...own,
+    ...more,
     ...effects.met.guards(),
     ...distinctTargets(inputs, autograd.targets),
     ...disposedInputs(inputs, effects.disposed),

@@ -34,8 +34,8 @@ export function allArrivals(
   const later = new Map<number, bigint>();
   for (const node of nodes) {
     const here = from.get(node)!;
-    for (const place of node.targets.toReversed()) {
-      const target = place && 'leaf' in place ? numbers.get(place.leaf) : undefined;
+    for (const edge of node.targets.toReversed()) {
+      const target = edge && 'leaf' in edge ? numbers.get(edge.leaf) : undefined;
       if (target === undefined) continue;
       const known = later.get(target) ?? 0n;
       if ((here & ~known) === 0n) continue;

@@ -110,15 +110,15 @@ function rewritten(
     const like = (index: number) => ({ at: program.ops[index]!.at, recordsGrad: false });
     const casts = getOrInsert(behind, definition, () => []);
     casts.push(form.encoding(root, codes, like(definition)));
-    const own = getOrInsert(before, firstRead, () => []);
-    own.push(form.decoding(codes, whole, like(firstRead), values[root]!));
+    const inserted = getOrInsert(before, firstRead, () => []);
+    inserted.push(form.decoding(codes, whole, like(firstRead), values[root]!));
     renamed.set(root, whole);
     for (const id of reads) {
       if (id === root) continue;
       const view = newValue(values[id]!);
       const attrs = { shape: values[id]!.shape };
       const reshaped = { op: opNamed('reshape'), inputs: [whole], outputs: [view], attrs };
-      own.push({ ...like(firstRead), ...reshaped });
+      inserted.push({ ...like(firstRead), ...reshaped });
       renamed.set(id, view);
     }
   }

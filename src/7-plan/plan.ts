@@ -155,8 +155,8 @@ function withoutTapes(carried: ReadonlyMap<ValueId, Storage>): Map<ValueId, Stor
 const emptyTape: Storage = { bytes: 0, exclusive: false, owners: 1 };
 
 /** Whether the worst path of a rewritten plan exceeds the uniform paths of both plans. */
-function needsMore({ bytes: own }: PlanWithControl, { bytes }: PlanWithControl): boolean {
-  return own.peakBytes > Math.max(own.leastPeakBytes, bytes.leastPeakBytes);
+function needsMore({ bytes }: PlanWithControl, other: PlanWithControl): boolean {
+  return bytes.peakBytes > Math.max(bytes.leastPeakBytes, other.bytes.leastPeakBytes);
 }
 
 /** Finds the worst path when the bound is read, unless it decided the order. */

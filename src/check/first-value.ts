@@ -43,9 +43,9 @@ class Recorder implements Watcher {
   }
 
   value({ op, at }: ProgramOp, id: number, meta: TensorMeta, { holder, offset }: Slot): void {
-    const place = [...this.#path, id].join('/');
-    const time = this.#times.get(place) ?? 0;
-    this.#times.set(place, time + 1);
+    const path = [...this.#path, id].join('/');
+    const time = this.#times.get(path) ?? 0;
+    this.#times.set(path, time + 1);
     // Tapes, lists and tensors of data-dependent size have no memory of their own.
     if (!holder || holder instanceof DynamicTensor || holder.bytes === 0) return;
     this.#bytes += holder.bytes;
@@ -56,7 +56,7 @@ class Recorder implements Watcher {
     shown.dispose();
     const tensor = images.make()[0]!;
     images.dispose();
-    this.values.set(`${place}#${time}`, { op: userName(op), at, tensor });
+    this.values.set(`${path}#${time}`, { op: userName(op), at, tensor });
   }
 
   dispose(): void {
@@ -76,8 +76,8 @@ export function* firstValueThatDiffers(
 ): Reading<FoundValue | null> {
   const [before, after] = [index, index + 1].map((count) => record(source, count, scenario, call));
   try {
-    for (const [place, { op, at, tensor }] of before!.values) {
-      const other = after!.values.get(place)?.tensor;
+    for (const [path, { op, at, tensor }] of before!.values) {
+      const other = after!.values.get(path)?.tensor;
       if (!other || !isComparable(tensor, other)) continue;
       const [a, b] = yield [tensor, other];
       if (firstDifference(tensor.dtype, a!, b!) >= 0) return { op, at };

@@ -46,7 +46,7 @@ _tostatic() {
   local options=""
   case "\${COMP_WORDS[1]}" in
 ${Object.entries(options)
-  .map(([name, own]) => `    ${name}) options="${own.join(' ')} --help" ;;`)
+  .map(([name, names]) => `    ${name}) options="${names.join(' ')} --help" ;;`)
   .join('\n')}
   esac
   case "$word" in
@@ -76,7 +76,8 @@ _tostatic() {
   case "$words[2]" in
 ${Object.entries(options)
   .map(
-    ([name, own]) => `    ${name}) [[ "$PREFIX" == -* ]] && compadd -- ${own.join(' ')} --help ;;`,
+    ([name, flags]) =>
+      `    ${name}) [[ "$PREFIX" == -* ]] && compadd -- ${flags.join(' ')} --help ;;`,
   )
   .join('\n')}
   esac
@@ -91,8 +92,8 @@ compdef _tostatic tostatic
       'complete -c tostatic -n __fish_use_subcommand -l version',
       'complete -c tostatic -l help',
       `complete -c tostatic -n "__fish_seen_subcommand_from completion" -f -a "${shells().join(' ')}"`,
-      ...Object.entries(options).flatMap(([name, own]) =>
-        own.map(
+      ...Object.entries(options).flatMap(([name, flags]) =>
+        flags.map(
           (option) =>
             `complete -c tostatic -n "__fish_seen_subcommand_from ${name}" -l ${option.slice(2)}`,
         ),

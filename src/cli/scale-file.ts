@@ -61,8 +61,8 @@ function readme({ name, inputs }: ScalePlan, mesh: Mesh): string {
   const data = inputs
     .filter(({ kind }) => kind === 'argument')
     .map(
-      ({ name: own, type, shape }) =>
-        `- \`data/${own}.npy\`, or \`data/${own}/*.npy\`: ${rows(type, shape)}; ${shape[0] ?? 1} rows are one step`,
+      ({ name: port, type, shape }) =>
+        `- \`data/${port}.npy\`, or \`data/${port}/*.npy\`: ${rows(type, shape)}; ${shape[0] ?? 1} rows are one step`,
     );
   return `# ${name || 'A training step'} on ${[...mesh].map(([axis, size]) => `${axis}=${size}`).join(', ')}
 

@@ -10,8 +10,8 @@ export function keepsLess(a: SubgraphStages, b: SubgraphStages): boolean {
 /** Whether `a` keeps less and its forward has no higher peak; for a program without a backward only the peak counts. */
 export function isLeaner(a: SubgraphStages, b: SubgraphStages): boolean {
   if (!a.planned.backward) return peakBytes(a) < peakBytes(b);
-  const [own, other] = [a, b].map(({ planned }) => planned.forward.predicted.peakBytes);
-  return keepsLess(a, b) && own! <= other!;
+  const [one, other] = [a, b].map(({ planned }) => planned.forward.predicted.peakBytes);
+  return keepsLess(a, b) && one! <= other!;
 }
 
 /** Whether `a` is leaner or, within a budget of one program, fits with less arithmetic. */

@@ -307,8 +307,8 @@ export class EntryDispatcher {
   #reportNative(frames: readonly Frame[], why: string): void {
     const at = positionOf(frames);
     this.#fallBack(why, at);
-    const place = at ? ` (${formatPosition(at)})` : '';
-    warnOnce(`a part of ${this.#name || 'a function'}${place} runs as ordinary JavaScript: ${why}`);
+    const where = at ? ` (${formatPosition(at)})` : '';
+    warnOnce(`a part of ${this.#name || 'a function'}${where} runs as ordinary JavaScript: ${why}`);
   }
 
   /** Whether the loop around the point has reached it with a small segment too often; it then continues natively. */

@@ -62,7 +62,7 @@ export function appliedTo(part: CompiledPart): AppliedCounts | null {
   return {
     order: ordered.reduce((sum, plan, i) => sum + movedOps(programs[i]!, plan), 0),
     reuse: steps.flatMap(({ reuses }) => reuses).filter((id) => id !== null).length,
-    arena: steps.flatMap(({ places = [] }) => places).filter((place) => place !== null).length,
+    arena: steps.flatMap(({ places = [] }) => places).filter((offset) => offset !== null).length,
     donate: record.donated.length,
     minimizeSaved: passesOfMinimizeSaved.reduce((sum, name) => sum + applied(name), 0),
     savedMasks: applied('savedMasks'),

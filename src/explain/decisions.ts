@@ -123,15 +123,15 @@ const isSamePlace = (a: UserPosition | undefined, b: UserPosition | undefined): 
 /** The last result is the tape. */
 function results(of: ProgramOp): string {
   const places = of.outputs.slice(0, -1).keys();
-  const lists = [...places].filter((place) => isList(of, place)).length;
+  const lists = [...places].filter((index) => isList(of, index)).length;
   const which = lists > 0 ? `, ${plural(lists, 'list')} among them` : '';
   return plural(Math.max(of.outputs.length - 1, 0), 'value') + which;
 }
 
 /** Whether a branch or iteration computes that result by an op on lists. */
-function isList({ regions = [] }: ProgramOp, place: number): boolean {
+function isList({ regions = [] }: ProgramOp, index: number): boolean {
   return regions.some(({ program: { ops, outputs } }) => {
-    const id = outputs[place];
+    const id = outputs[index];
     const maker = ops.find((each) => id !== undefined && each.outputs.includes(id));
     if (!maker) return false;
     const { kernel, name } = maker.op;

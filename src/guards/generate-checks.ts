@@ -162,9 +162,9 @@ class CheckWriter {
         break;
       case 'value': {
         const value = this.#constant(guard.value);
-        const place = this.#read(guard.source);
+        const actual = this.#read(guard.source);
         const isPlain = guard.value !== 0 && !Number.isNaN(guard.value);
-        this.#expect(isPlain ? `${place} === ${value}` : `Object.is(${place}, ${value})`);
+        this.#expect(isPlain ? `${actual} === ${value}` : `Object.is(${actual}, ${value})`);
         break;
       }
       case 'truthy':
@@ -183,9 +183,9 @@ class CheckWriter {
         this.#expect(`${this.#read(guard.source)} === ${this.#constant(guard.value)}`);
         break;
       case 'leaf': {
-        const place = this.#read(guard.source);
+        const read = this.#read(guard.source);
         const tensor = this.#constant(Tensor);
-        this.#expect(`${place} instanceof ${tensor} && ${place}.isLeaf && !${place}.hooks?.length`);
+        this.#expect(`${read} instanceof ${tensor} && ${read}.isLeaf && !${read}.hooks?.length`);
         break;
       }
       case 'tensor':
@@ -276,14 +276,14 @@ class CheckWriter {
     const known = this.#places.get(key);
     if (known) return known;
     const value = this.#expression(source);
-    const place = `v${this.#places.size}`;
-    this.#places.set(key, place);
-    this.#lines.push(`const ${place} = ${value};`);
+    const name = `v${this.#places.size}`;
+    this.#places.set(key, name);
+    this.#lines.push(`const ${name} = ${value};`);
     const only = this.#identities.get(key);
     // An object that was not a Proxy when it was traced can't become one.
-    if (only && !isProxy(only)) this.#expect(`${place} === ${this.#constant(only)}`);
-    else if (this.#holders.has(key)) this.#expect(`!${this.#constant(proxyTest())}(${place})`);
-    return place;
+    if (only && !isProxy(only)) this.#expect(`${name} === ${this.#constant(only)}`);
+    else if (this.#holders.has(key)) this.#expect(`!${this.#constant(proxyTest())}(${name})`);
+    return name;
   }
 
   #expression(source: Source): string {

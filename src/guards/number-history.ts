@@ -32,14 +32,14 @@ export class NumberHistory {
    * Whether bounds were given for the number at the location: it is then symbolic even if it is 0 or 1, and needs
    * no trace of its own.
    */
-  isBounded(place: string): boolean {
-    return this.#dynamic !== false && this.bounds.has(place);
+  isBounded(key: string): boolean {
+    return this.#dynamic !== false && this.bounds.has(key);
   }
 
   /** Whether the size at this location is symbolic from now on. Records the size. */
-  isSymbolicSize(place: string, size: number): boolean {
-    if (this.isBounded(place)) return true;
-    const differs = this.#differs(place, size);
+  isSymbolicSize(key: string, size: number): boolean {
+    if (this.isBounded(key)) return true;
+    const differs = this.#differs(key, size);
     return size > 1 && (differs || this.#dynamic === true);
   }
 
@@ -48,66 +48,66 @@ export class NumberHistory {
    * call may change only some numbers of a batch, a board or sparse rewards: once two elements of arrays at one
    * location have changed, all elements are symbolic.
    */
-  isSymbolic(place: string, value: number, changes = false): boolean {
-    if (this.isBounded(place) || this.#differs(place, value)) return true;
-    if (this.#areElementsChanging(place) && !Number.isNaN(value)) return true;
+  isSymbolic(key: string, value: number, changes = false): boolean {
+    if (this.isBounded(key) || this.#differs(key, value)) return true;
+    if (this.#areElementsChanging(key) && !Number.isNaN(value)) return true;
     if (changes && this.#dynamic !== false && !Number.isNaN(value)) return true;
     return this.#dynamic === true && value !== 0 && value !== 1 && !Number.isNaN(value);
   }
 
   /** Records that a guard on the value at the location failed. */
-  noteChange(place: string): void {
-    if (this.#dynamic !== false) this.#changed.add(siblings(place));
+  noteChange(key: string): void {
+    if (this.#dynamic !== false) this.#changed.add(siblings(key));
   }
 
   /** Records that a guarded comparison of the number at the location changed its result. */
-  noteChangingComparison(place: string): void {
-    if (this.#dynamic !== false) this.#compared.add(siblings(place));
+  noteChangingComparison(key: string): void {
+    if (this.#dynamic !== false) this.#compared.add(siblings(key));
   }
 
   /**
    * Whether the boolean at the location, or in another element of its array, is known to change: a call changes only
    * some booleans of a batch.
    */
-  isChangingBoolean(place: string): boolean {
-    return this.#changed.size > 0 && this.#changed.has(siblings(place));
+  isChangingBoolean(key: string): boolean {
+    return this.#changed.size > 0 && this.#changed.has(siblings(key));
   }
 
   /** Whether a comparison of the number at the location has changed its result. */
-  hasChangingComparisons(place: string): boolean {
-    return this.#compared.size > 0 && this.#compared.has(siblings(place));
+  hasChangingComparisons(key: string): boolean {
+    return this.#compared.size > 0 && this.#compared.has(siblings(key));
   }
 
   /** Whether an earlier trace has found another object at the location. Records the first one. */
-  isOtherObject(place: string, object: object): boolean {
-    const first = this.#objects.get(place);
-    if (!first) this.#objects.set(place, new WeakRef(object));
+  isOtherObject(key: string, object: object): boolean {
+    const first = this.#objects.get(key);
+    if (!first) this.#objects.set(key, new WeakRef(object));
     return first !== undefined && first.deref() !== object;
   }
 
   /** Whether the first number at the location was different. */
-  #differs(place: string, value: number): boolean {
+  #differs(key: string, value: number): boolean {
     if (this.#dynamic === false || Number.isNaN(value)) return false;
-    const first = this.#first.get(place);
-    if (first === undefined) this.#first.set(place, value);
+    const first = this.#first.get(key);
+    if (first === undefined) this.#first.set(key, value);
     const differs = first !== undefined && first !== value;
-    if (differs) this.#noteElement(place);
+    if (differs) this.#noteElement(key);
     return differs;
   }
 
-  #noteElement(place: string): void {
-    const key = siblings(place);
-    if (key === place) return;
-    getOrInsert(this.#changedElements, key, () => new Set()).add(place);
+  #noteElement(location: string): void {
+    const key = siblings(location);
+    if (key === location) return;
+    getOrInsert(this.#changedElements, key, () => new Set()).add(location);
   }
 
-  #areElementsChanging(place: string): boolean {
+  #areElementsChanging(key: string): boolean {
     if (this.#changedElements.size === 0) return false;
-    return (this.#changedElements.get(siblings(place))?.size ?? 0) > 1;
+    return (this.#changedElements.get(siblings(key))?.size ?? 0) > 1;
   }
 }
 
 /** The key of a source (see `source-key.ts`) without the indices of elements. */
-function siblings(place: string): string {
-  return place.replace(/\/\d+:\d+(?=\/|$)/g, '/*');
+function siblings(key: string): string {
+  return key.replace(/\/\d+:\d+(?=\/|$)/g, '/*');
 }

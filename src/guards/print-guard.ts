@@ -23,7 +23,7 @@ export function printGuard(guard: Guard, names: SourceNames): string {
     case 'distinct':
       return printDistinct(guard, names);
     case 'data': {
-      const places = guard.sources.map((place) => printSource(place, names));
+      const places = guard.sources.map((source) => printSource(source, names));
       return `${places.join(', ')}: no getter`;
     }
     default:

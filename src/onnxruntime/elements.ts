@@ -33,8 +33,8 @@ export function readAt(
   }
   const memory = new Elements(buffer as ArrayBuffer);
   const start = address / Elements.BYTES_PER_ELEMENT;
-  eachPlace(meta, (place, i) => {
-    room[i] = memory[start + place]!;
+  eachPlace(meta, (offset, i) => {
+    room[i] = memory[start + offset]!;
   });
 }
 
@@ -54,24 +54,24 @@ export function storeAt(
   }
   const memory = new Elements(buffer as ArrayBuffer);
   const start = address / Elements.BYTES_PER_ELEMENT;
-  eachPlace(meta, (place, i) => {
-    memory[start + place] = given[i]!;
+  eachPlace(meta, (offset, i) => {
+    memory[start + offset] = given[i]!;
   });
 }
 
 /** Calls `body` with the position of each element, relative to the first one. */
 function eachPlace(
   { shape, strides }: TensorMeta,
-  visit: (place: number, index: number) => void,
+  visit: (offset: number, index: number) => void,
 ): void {
   const at = shape.map(() => 0);
-  let place = 0;
+  let offset = 0;
   for (let i = sizeOf(shape) - 1, index = 0; i >= 0; i--, index++) {
-    visit(place, index);
+    visit(offset, index);
     for (let d = shape.length - 1; d >= 0; d--) {
-      place += strides[d]!;
+      offset += strides[d]!;
       if (++at[d]! < shape[d]!) break;
-      place -= strides[d]! * shape[d]!;
+      offset -= strides[d]! * shape[d]!;
       at[d] = 0;
     }
   }

@@ -35,8 +35,8 @@ interface Binding {
  */
 export function loadPackage(folder: string): OrtPackage {
   let cause: unknown;
-  for (const place of [join(folder, 'package.json'), import.meta.url]) {
-    const require = createRequire(place);
+  for (const base of [join(folder, 'package.json'), import.meta.url]) {
+    const require = createRequire(base);
     try {
       const { binding, initOrt } = require('onnxruntime-node/dist/binding.js') as Binding;
       const path = require.resolve('onnxruntime-node/dist/binding.js');

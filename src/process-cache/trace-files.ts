@@ -168,8 +168,8 @@ function noteNumbers({ guards }: TraceResult, history: TraceRequest['history']):
       history.isOtherObject(sourceKey(guard.source), guard.value);
     } else if (guard.kind === 'tensor') {
       guard.shape.forEach((size, dim) => {
-        const place = sourceKey(dimSource(guard.source, dim));
-        if (typeof size === 'number') history.isSymbolicSize(place, size);
+        const key = sourceKey(dimSource(guard.source, dim));
+        if (typeof size === 'number') history.isSymbolicSize(key, size);
       });
     }
   }

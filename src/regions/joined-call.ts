@@ -42,10 +42,10 @@ export function joinedCall(
     perform: (operands, builder) => {
       const performed: ReturnType<CallSite['perform']>[] = [];
       for (const { call, wires } of members) {
-        const own = wires.map((wire) =>
+        const inputs = wires.map((wire) =>
           wire.from === 'outside' ? operands[wire.operand]! : performed[wire.member]![wire.result]!,
         );
-        performed.push(call.site.perform(own, builder));
+        performed.push(call.site.perform(inputs, builder));
       }
       return results.map(({ member, result }) => performed[member]![result]!);
     },

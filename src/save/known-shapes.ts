@@ -12,10 +12,10 @@ export function expectKnownShapes(name: string, steps: readonly Step[]): void {
     if (op.op.target) throw severalDevices(name, op);
     if (op.op.kernel.kind === 'user') throw ownKernel(name, op, op.op.kernel.kernel.name);
     if (op.call) {
-      const place = op.at ? ` (${formatPosition(op.at)})` : '';
+      const position = op.at ? ` (${formatPosition(op.at)})` : '';
       throw new CaptureError({
         what: `save: ${name || 'the function'} can't be saved as it was captured`,
-        given: `${op.call.name}${place} of data-dependent shape`,
+        given: `${op.call.name}${position} of data-dependent shape`,
         expected:
           'shapes that are known when the program is compiled: a file has no compiler to plan others with',
         remedy:

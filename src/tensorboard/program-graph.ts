@@ -103,9 +103,9 @@ function attrsOf(metas: readonly TensorMeta[], op?: ProgramOp): AttrEntry[] {
   const attrs: AttrEntry[] = [{ key: '_output_shapes', value: { list: { shape } } }];
   const [first] = metas;
   if (first) attrs.push({ key: 'T', value: { type: dataTypes[first.dtype] } });
-  const own = Object.entries(op?.attrs ?? {});
-  if (own.length > 0) {
-    const text = own.map(([name, value]) => `${name}: ${String(value)}`).join(', ');
+  const entries = Object.entries(op?.attrs ?? {});
+  if (entries.length > 0) {
+    const text = entries.map(([name, value]) => `${name}: ${String(value)}`).join(', ');
     attrs.push({ key: 'attr', value: { s: new TextEncoder().encode(text) } });
   }
   return attrs;

@@ -32,7 +32,7 @@ export function copiedModule<M extends Module>(module: M): M {
     }
     if (value instanceof Map) {
       return filledCopy(value, new Map<unknown, unknown>(), (copy) => {
-        for (const [key, own] of value) copy.set(key, copyOf(own));
+        for (const [key, item] of value) copy.set(key, copyOf(item));
       });
     }
     if (isModule(value)) expectNoHooks(value);

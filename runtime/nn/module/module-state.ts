@@ -62,7 +62,7 @@ export interface LoadResult {
 }
 
 /** Copies values by name. If any entry doesn't fit, copies nothing. */
-export function loadInto(own: StateDict, state: StateDict, options: LoadOptions): LoadResult {
+export function loadInto(current: StateDict, state: StateDict, options: LoadOptions): LoadResult {
   if (typeof state !== 'object' || state === null || state instanceof Promise) {
     throw new ArgumentError({
       what: 'loadStateDict: not a state',
@@ -74,33 +74,33 @@ export function loadInto(own: StateDict, state: StateDict, options: LoadOptions)
   expectOptions('loadStateDict', options, loadKinds);
   const has = (name: string) => Object.hasOwn(state, name);
   const there = new Map(
-    Object.keys(own).map((name) => [name, nameAmong(name, options.names, has)]),
+    Object.keys(current).map((name) => [name, nameAmong(name, options.names, has)]),
   );
-  const missing = Object.keys(own).filter((name) => !Object.hasOwn(state, there.get(name)!));
+  const missing = Object.keys(current).filter((name) => !Object.hasOwn(state, there.get(name)!));
   const expected = new Set(there.values());
   const unexpected = Object.keys(state).filter((name) => !expected.has(name));
   if ((options.strict ?? true) && missing.length + unexpected.length > 0) {
     throw new ArgumentError({
       what: "loadStateDict: the names don't fit",
       given: [listed('missing', missing), listed('unexpected', unexpected)].join('; '),
-      expected: `the module's ${Object.keys(own).length} names`,
+      expected: `the module's ${Object.keys(current).length} names`,
       remedy:
         'map names with { names }, leave out entries, or pass { strict: false } to load what fits',
     });
   }
-  const names = Object.keys(own).filter((name) => Object.hasOwn(state, there.get(name)!));
+  const names = Object.keys(current).filter((name) => Object.hasOwn(state, there.get(name)!));
   const given = Object.fromEntries(names.map((name) => [name, state[there.get(name)!]!]));
-  const wrong = names.filter((name) => !sameShape(own[name]!.shape, given[name]!.shape));
+  const wrong = names.filter((name) => !sameShape(current[name]!.shape, given[name]!.shape));
   if (wrong.length > 0) {
     throw new ShapeError({
       what: 'loadStateDict: the shapes differ',
       given: wrong.map((name) => `${name} ${formatSpec(given[name]!)}`).join(', '),
-      expected: wrong.map((name) => `${name} ${formatSpec(own[name]!)}`).join(', '),
+      expected: wrong.map((name) => `${name} ${formatSpec(current[name]!)}`).join(', '),
       remedy: 'build the module with the sizes that the state was saved with',
     });
   }
   noGrad(() => {
-    for (const name of names) tidy(() => void copyInto(own[name]!, given[name]!));
+    for (const name of names) tidy(() => void copyInto(current[name]!, given[name]!));
   });
   return { missing, unexpected };
 }

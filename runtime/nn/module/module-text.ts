@@ -43,5 +43,5 @@ function settingsOf(key: string, value: unknown): string[] {
     return value.flatMap((each, i) => settingsOf(`${key}.${i}`, each));
   }
   const plain = value && Object.getPrototypeOf(value) === Object.prototype;
-  return plain ? Object.entries(value).flatMap(([name, own]) => settingsOf(name, own)) : [];
+  return plain ? Object.entries(value).flatMap(([name, inner]) => settingsOf(name, inner)) : [];
 }

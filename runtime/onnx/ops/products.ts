@@ -118,20 +118,20 @@ const transposedConvolution: Operator = (node) => {
     throw missing('ConvTranspose with output_shape or auto_pad');
   }
   return ([x, w, b]) => {
-    const [own, weight] = [tensorOf(x!), tensorOf(w!)];
-    const { strides, dilations, pads } = windowOf(node, own, weight.shape.slice(2));
+    const [input, weight] = [tensorOf(x!), tensorOf(w!)];
+    const { strides, dilations, pads } = windowOf(node, input, weight.shape.slice(2));
     const extra =
       attributes.ints('output_padding', { min: 0, count: strides.length }) ?? strides.map(() => 0);
     const bias = b ? tensorOf(b) : null;
     // Computes the whole result, then crops the padding.
     const all =
       strides.length === 1
-        ? convTranspose1d(own, weight, bias, {
+        ? convTranspose1d(input, weight, bias, {
             stride: strides[0]!,
             dilation: dilations[0]!,
             groups,
           })
-        : convTranspose2d(own, weight, bias, {
+        : convTranspose2d(input, weight, bias, {
             stride: pairOf(strides),
             dilation: pairOf(dilations),
             groups,

@@ -66,7 +66,8 @@ function isItem(item: unknown): boolean {
   return item instanceof Tensor || isRange(item);
 }
 
-const isBound = (own: unknown): boolean => own === null || own === undefined || isNumber(own);
+const isBound = (bound: unknown): boolean =>
+  bound === null || bound === undefined || isNumber(bound);
 
 const isRange = (item: object): boolean => Object.keys(item).every((name) => rangeNames.has(name));
 const rangeNames: ReadonlySet<string> = new Set(['start', 'end', 'step']);

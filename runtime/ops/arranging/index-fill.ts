@@ -18,8 +18,8 @@ export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor |
     return tidy(() => {
       const at = normalizeDim(dim, x.rank, 'indexFill');
       const shape = indexedShape(atleast1d(x), entryIndex('indexFill', index), at);
-      const filled = (own: Tensor, number: number) =>
-        indexCopy(own, dim, index, fullLike(own, number, { shape }));
+      const filled = (values: Tensor, number: number) =>
+        indexCopy(values, dim, index, fullLike(values, number, { shape }));
       if (!(value instanceof Tensor)) return filled(x, value);
       // Uses a mask, so that an entry selected twice is filled once and contributes to the value's gradient once.
       const named = filled(fullLike(x, 0, { dtype: 'bool' }), 1);

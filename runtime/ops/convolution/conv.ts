@@ -258,8 +258,10 @@ function paddedToSame(x: Tensor, weight: Tensor, stride: Pair, dilation: Pair) {
 }
 
 /** Returns a pair with one dimension's size as the second. */
-export const flat = (own: number | readonly number[] | undefined, row: number): Pair | undefined =>
-  own === undefined ? undefined : [row, ([own].flat() as number[])[0]!];
+export const flat = (
+  value: number | readonly number[] | undefined,
+  row: number,
+): Pair | undefined => (value === undefined ? undefined : [row, ([value].flat() as number[])[0]!]);
 
 export function expectRank(name: string, x: Tensor, weight: Tensor): void {
   if (weight.rank === 3 && (x.rank === 2 || x.rank === 3)) return;

@@ -46,8 +46,8 @@ function expectNumbers(
 }
 
 /** Returns the number of windows; with `ceilMode` the last one may extend past the end, but must start inside. */
-function windows(size: number, own: Omit<WindowSizes, 'out'>, ceilMode: boolean): number {
-  const { kernel, stride, padding, dilation } = own;
+function windows(size: number, window: Omit<WindowSizes, 'out'>, ceilMode: boolean): number {
+  const { kernel, stride, padding, dilation } = window;
   const room = size + 2 * padding - dilation * (kernel - 1) - 1;
   const count = Math.floor((room + (ceilMode ? stride - 1 : 0)) / stride) + 1;
   return ceilMode && (count - 1) * stride >= size + padding ? count - 1 : count;
@@ -56,8 +56,8 @@ function windows(size: number, own: Omit<WindowSizes, 'out'>, ceilMode: boolean)
 /**
  * Whether each window contains an element of the dimension: a dilated window that starts before it may step over it.
  */
-export function haveElements(size: number, own: WindowSizes): boolean {
-  const { kernel, stride, padding, dilation, out } = own;
+export function haveElements(size: number, window: WindowSizes): boolean {
+  const { kernel, stride, padding, dilation, out } = window;
   if ((out - 1) * stride - padding >= size) return false;
   for (let i = 0; i < out && i * stride < padding; i++) {
     const start = i * stride - padding;
@@ -94,8 +94,8 @@ export function windowSizes(
     return { ...window, out: windows(sizeOf(i), window, attrs.ceilMode) };
   });
   // A window entirely in the padding has no maximum or mean.
-  const isWithin = (own: WindowSizes, i: number) =>
-    own.out >= 1 && 2 * own.padding <= own.kernel && haveElements(sizeOf(i), own);
+  const isWithin = (window: WindowSizes, i: number) =>
+    window.out >= 1 && 2 * window.padding <= window.kernel && haveElements(sizeOf(i), window);
   if (sizes.every(isWithin)) return sizes;
   throw new ShapeError({
     what: `${name}: the window doesn't fit`,

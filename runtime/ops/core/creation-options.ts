@@ -69,9 +69,10 @@ export const beginsLeaf = (tensor: Tensor): boolean => leavesToBegin.has(tensor)
 
 /** Checks that the options are an object without unknown names, and that `requiresGrad` is a boolean. */
 export function expectOptions(op: string, options: CreateOptions, names: readonly string[]): void {
-  const value: unknown = options;
-  if (!canBeOptions(value)) throw notAnObject(op, value, names, remedyFor(op, value, names));
-  const keys = Object.keys(value);
+  if (!canBeOptions(options as unknown)) {
+    throw notAnObject(op, options, names, remedyFor(op, options, names));
+  }
+  const keys = Object.keys(options);
   for (let i = 0; i < keys.length; i++) {
     if (!names.includes(keys[i]!)) throw unknownOption(op, keys[i]!, names);
   }

@@ -31,8 +31,8 @@ type Transfer = (x: Tensor, device: Device) => Tensor;
 let transfer: Transfer | null = null;
 
 /** Called by the transfer op's module, which depends on this one. */
-export function moveOperandsBy(own: Transfer): void {
-  transfer = own;
+export function moveOperandsBy(move: Transfer): void {
+  transfer = move;
 }
 
 let performed = 0;

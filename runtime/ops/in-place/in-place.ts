@@ -202,7 +202,7 @@ function productIntoTarget(
   expectTensors(op.name, target, ...operands);
   expectHolds(op, target, value);
   for (const operand of operands) expectNoHigherKind(op, target, operand);
-  const run = (own: readonly Tensor[]): Tensor => bind1(op, [target, ...own], { value });
+  const run = (operands: readonly Tensor[]): Tensor => bind1(op, [target, ...operands], { value });
   return operands.every(({ dtype }) => dtypes[dtype].floating)
     ? run(operands)
     : casting(operands, target.dtype, run);

@@ -80,20 +80,20 @@ function coordinateTensor(op: string, x: Tensor): Tensor {
   for (let i = 0; i < values.length; i++) count += Number(values[i] !== 0);
   const data = new Int32Array(x.rank * count);
   const columns = x.shape.at(-1) ?? 1;
-  let place = 0;
+  let index = 0;
   // A scalar's element has no coordinates: writes at negative indices have no effect.
-  for (let start = 0; place < count; start += columns) {
-    const first = place;
-    for (let column = 0; column < columns && place < count; column++) {
-      data[(x.rank - 1) * count + place] = column;
-      place += Number(values[start + column] !== 0);
+  for (let start = 0; index < count; start += columns) {
+    const first = index;
+    for (let column = 0; column < columns && index < count; column++) {
+      data[(x.rank - 1) * count + index] = column;
+      index += Number(values[start + column] !== 0);
     }
-    if (place === first) continue;
+    if (index === first) continue;
     // The other coordinates are the same in the whole row.
     let rest = start / columns;
     for (let d = x.rank - 2; d >= 0; d--) {
       const size = x.shape[d]!;
-      data.fill(rest % size, d * count + first, d * count + place);
+      data.fill(rest % size, d * count + first, d * count + index);
       rest = Math.floor(rest / size);
     }
   }

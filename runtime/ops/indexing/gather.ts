@@ -125,9 +125,9 @@ function scattered(
     const given = isNumber(source)
       ? expand(fullLike(x, source, { shape: [] }), places.shape)
       : partOf(op.name, atleast1d(source), places);
-    const into = (own: Tensor): Tensor =>
-      casting([given], own.dtype, ([values]) => {
-        const out = bind1(op, [own, places, values!], { dim: at });
+    const into = (target: Tensor): Tensor =>
+      casting([given], target.dtype, ([values]) => {
+        const out = bind1(op, [target, places, values!], { dim: at });
         return x.rank === 0 ? reshape(out, []) : out;
       });
     return op === scatterAddOp ? counting(target, into) : into(target);

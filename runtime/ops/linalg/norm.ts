@@ -36,7 +36,7 @@ export function norm(
     expectTensors('norm', x);
     if (typeof options === 'boolean' || hasKeywords(dims, options))
       return norm(x, p, ...positional('norm', dims, options));
-    if (anyHalf(x)) return roundedOnce([x], (own) => norm(own, p, dims, options));
+    if (anyHalf(x)) return roundedOnce([x], (wide) => norm(wide, p, dims, options));
     return nuclearNorm(x, dims, options);
   });
 }

@@ -174,8 +174,8 @@ export function crossEntropy(
       const logProbs = logSoftmax(scores, scores.rank === 1 ? 0 : 1);
       if (ofProbabilities) return ofDistributions(logProbs, target, options);
       if (equals(labelSmoothing, 0)) {
-        const { labelSmoothing: _, ...own } = options;
-        return ofLabels('crossEntropy', logProbs, target, own);
+        const { labelSmoothing: _, ...rest } = options;
+        return ofLabels('crossEntropy', logProbs, target, rest);
       }
       return smoothed(logProbs, target, options);
     });

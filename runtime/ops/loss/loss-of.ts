@@ -21,7 +21,7 @@ export function lossOf<const T extends readonly Tensor[], O extends LossOptions>
 ): Tensor {
   expectTensors(name, ...operands);
   expectOptions(name, options, kinds);
-  const loss = (...own: T): Tensor => tidy(() => reduced(name, losses(...own), options));
+  const loss = (...operands: T): Tensor => tidy(() => reduced(name, losses(...operands), options));
   return anyHalf(...operands) ? roundedOnce(operands, loss) : loss(...operands);
 }
 

@@ -129,7 +129,7 @@ export function vstack(tensors: readonly Tensor[]): Tensor {
     expectTensorList('vstack', tensors);
     expectSome('vstack', tensors);
     return tidy(() => {
-      const row = (own: Shape): Shape => [1, own[0] ?? 1];
+      const row = (shape: Shape): Shape => [1, shape[0] ?? 1];
       return cat(tensors.map((x) => (x.rank < 2 ? withRank(x, row) : x)));
     });
   });
@@ -141,8 +141,8 @@ export function dstack(tensors: readonly Tensor[]): Tensor {
     expectTensorList('dstack', tensors);
     expectSome('dstack', tensors);
     return tidy(() => {
-      const deep = (own: Shape): Shape =>
-        own.length < 2 ? [1, own[0] ?? 1, 1] : [own[0]!, own[1]!, 1];
+      const deep = (shape: Shape): Shape =>
+        shape.length < 2 ? [1, shape[0] ?? 1, 1] : [shape[0]!, shape[1]!, 1];
       return cat(
         tensors.map((x) => (x.rank < 3 ? withRank(x, deep) : x)),
         2,
@@ -157,7 +157,7 @@ export function columnStack(tensors: readonly Tensor[]): Tensor {
     expectTensorList('columnStack', tensors);
     expectSome('columnStack', tensors);
     return tidy(() => {
-      const column = (own: Shape): Shape => [own[0] ?? 1, 1];
+      const column = (shape: Shape): Shape => [shape[0] ?? 1, 1];
       return cat(
         tensors.map((x) => (x.rank < 2 ? withRank(x, column) : x)),
         1,

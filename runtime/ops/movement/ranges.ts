@@ -3,11 +3,12 @@
 import * as fillingKernels from '../../device/cpu/scalar/fill.ts';
 import { named } from '../../device/kernel-op.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { canBeOptions } from '../../options/expect-options.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
 import { contiguousStrides, type Shape } from '../../spec/shape.ts';
 import { expectHeld } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { Tensor } from '../../tensor/tensor.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
@@ -90,11 +91,7 @@ type RangeArgument = number | null | CreateOptions;
 
 /** Whether an argument is options, as opposed to a number, array or tensor. */
 const isOptions = (value: unknown): value is CreateOptions =>
-  typeof value === 'object' &&
-  value !== null &&
-  !isNumber(value) &&
-  !Array.isArray(value) &&
-  !(value instanceof Tensor);
+  canBeOptions(value) && !isNumber(value);
 
 /** Separates positional numbers from the options, which may follow any of them as the last argument. */
 function withoutOptions(given: readonly (RangeArgument | undefined)[]): {

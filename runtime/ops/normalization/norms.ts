@@ -342,8 +342,8 @@ export function localResponseNorm(
     expectChannels('localResponseNorm', x);
     expectWhole('localResponseNorm', 'size', size);
     expectWithin('localResponseNorm', 'size', size, 1);
-    for (const [name, own] of Object.entries({ alpha, beta, k })) {
-      expectNumber('localResponseNorm', name, own);
+    for (const [name, value] of Object.entries({ alpha, beta, k })) {
+      expectNumber('localResponseNorm', name, value);
     }
     return tidy(() => {
       const around = (count: number) => x.shape.map((_, d) => (d === 1 ? count : 0));

@@ -39,8 +39,8 @@ export function standardize(
   expectNormDTypes(name, x, { weight, bias });
   const count = sizeOf(grouping.weightShape);
   // If only one of the two is missing, it is filled with ones or zeros.
-  const filled = (own: Tensor | null, value: number) =>
-    own ? reshape(own, [count]) : fullLike(weight ?? bias ?? x, value, { shape: [count] });
+  const filled = (values: Tensor | null, value: number) =>
+    values ? reshape(values, [count]) : fullLike(weight ?? bias ?? x, value, { shape: [count] });
   const affine = weight || bias ? [filled(weight, 1), filled(bias, 0)] : [];
   // GPU kernels support rows with a weight per element, and channels with a single weight each.
   const isGpu = x.device.kind === 'gpu';
@@ -96,13 +96,13 @@ export function expectNormDTypes(
   x: TensorSpec,
   others: Readonly<Record<string, Tensor | null>>,
 ): void {
-  for (const [role, own] of Object.entries(others)) {
-    if (!own || own.dtype === x.dtype || own.dtype === wide(x.dtype)) continue;
+  for (const [role, operand] of Object.entries(others)) {
+    if (!operand || operand.dtype === x.dtype || operand.dtype === wide(x.dtype)) continue;
     throw new DTypeError({
       what: `${name}: the ${role} has another dtype than the input`,
-      given: `input ${formatSpec(x)}, ${role} ${formatSpec(own)}`,
+      given: `input ${formatSpec(x)}, ${role} ${formatSpec(operand)}`,
       expected: `a ${role} in ${[...new Set([x.dtype, wide(x.dtype)])].join(' or ')}`,
-      remedy: `cast the module, module.to('${x.dtype}'), or the input, x.to('${own.dtype}')`,
+      remedy: `cast the module, module.to('${x.dtype}'), or the input, x.to('${operand.dtype}')`,
     });
   }
 }

@@ -225,7 +225,7 @@ export function cross(a: Tensor, b: Tensor, dim: number | null = null): Tensor {
         remedy: 'pass the dimension that holds the vectors',
       });
     }
-    const entry = (own: Tensor, i: number) => narrow(own, at, i % 3, 1);
+    const entry = (operand: Tensor, i: number) => narrow(operand, at, i % 3, 1);
     const parts = [0, 1, 2].map((i) =>
       sub(mul(entry(x, i + 1), entry(y, i + 2)), mul(entry(x, i + 2), entry(y, i + 1))),
     );

@@ -113,7 +113,8 @@ export function countedInBins(x: Tensor, weights: Tensor | null, bins: number): 
  */
 export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   expectTensors('histc', x);
-  for (const [name, own] of Object.entries({ bins, min, max })) expectNumber('histc', name, own);
+  for (const [name, value] of Object.entries({ bins, min, max }))
+    expectNumber('histc', name, value);
   if (!Number.isInteger(bins) || bins < 1 || isBelow(max, min)) {
     throw new ArgumentError({
       what: 'histc: no intervals',

@@ -149,11 +149,11 @@ function atPlace(values: Tensor, dim: number, exact: number, interpolation: Inte
   // Rounded as in PyTorch, so that quantile 0.29 of 101 values is the one at 29. Interpolation is more accurate
   // unrounded.
   const isRounded = interpolation !== 'linear' && values.dtype !== 'float64';
-  const place = isRounded ? nearestFloat32(exact) : exact;
-  const below = wholeBelow(place);
+  const position = isRounded ? nearestFloat32(exact) : exact;
+  const below = wholeBelow(position);
   const low = () => select(values, dim, below);
-  const high = () => select(values, dim, wholeAbove(place));
-  const share = minus(place, below);
+  const high = () => select(values, dim, wholeAbove(position));
+  const share = minus(position, below);
   if (interpolation === 'lower' || equals(share, 0)) return low();
   if (interpolation === 'higher') return high();
   if (interpolation !== 'nearest') {

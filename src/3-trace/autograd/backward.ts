@@ -9,7 +9,7 @@ import { gradientNames } from '../../regions/gradient-names.ts';
 import { noteRequest } from '../control-flow/loops/earlier-iterations.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { check } from '../control-flow/numbers/check.ts';
-import { isLeaf, placesBelow } from '../state/recorded-graph.ts';
+import { isLeaf, nodesBelow } from '../state/recorded-graph.ts';
 import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { isUndefined } from '../state/value-guards.ts';
@@ -112,7 +112,7 @@ function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
 
 /** Determines which optional gradients of leaves exist, before anything is added to them. */
 function settleGradients(t: Tracer, loss: Tensor): void {
-  for (const edge of placesBelow(loss)) {
+  for (const edge of nodesBelow(loss)) {
     if (!isLeaf(edge)) continue;
     const variable = t.result(edge);
     // A loop-carried value is not a leaf in eager execution: its .grad is not read.

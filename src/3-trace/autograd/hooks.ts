@@ -9,7 +9,7 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import type { Site } from '../state/autograd-state.ts';
-import { breakAtSite, isDifferentiable, isLeaf, placesBelow } from '../state/recorded-graph.ts';
+import { breakAtSite, isDifferentiable, isLeaf, nodesBelow } from '../state/recorded-graph.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
@@ -117,12 +117,12 @@ export function expectKnown(
     if (output.requiresGrad && output.isLeaf) breakAtSite(t, output);
     if (!isDifferentiable(output, t.builder)) continue;
     let leadsToLeaf = false;
-    for (const place of placesBelow(output)) {
-      breakAtSite(t, place);
-      leadsToLeaf ||= isLeaf(place);
+    for (const node of nodesBelow(output)) {
+      breakAtSite(t, node);
+      leadsToLeaf ||= isLeaf(node);
     }
     // The output was overwritten completely: only this trace knows that it had a history before.
-    if (!leadsToLeaf) for (const place of watched.keys()) breakAtSite(t, place);
+    if (!leadsToLeaf) for (const node of watched.keys()) breakAtSite(t, node);
   }
 }
 

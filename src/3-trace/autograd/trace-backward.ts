@@ -8,7 +8,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { ControlNode, refusedAt } from '../../regions/control-node.ts';
 import { fillGradients } from '../../regions/fill-gradients.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { isLeaf, mayBeFreedBelow, placesBelow } from '../state/recorded-graph.ts';
+import { isLeaf, mayBeFreedBelow, nodesBelow } from '../state/recorded-graph.ts';
 import { asEagerly, RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Perform } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -103,10 +103,10 @@ export function traceBackward(
 function keepHookOrder(t: Tracer, roots: readonly Tensor[], hooked: ReadonlySet<Tensor>): void {
   if (hooked.size < 2 || t.control.isInLoop) return;
   for (const root of roots) {
-    for (const place of placesBelow(root)) {
-      if (!(place instanceof ControlNode) || place.name !== condOp.name) continue;
-      const hookedTargets = place.targets.filter((to) => to && 'leaf' in to && hooked.has(to.leaf));
-      if (hookedTargets.length > 1) t.control.avoid(place);
+    for (const node of nodesBelow(root)) {
+      if (!(node instanceof ControlNode) || node.name !== condOp.name) continue;
+      const hookedTargets = node.targets.filter((to) => to && 'leaf' in to && hooked.has(to.leaf));
+      if (hookedTargets.length > 1) t.control.avoid(node);
     }
   }
 }
@@ -128,8 +128,7 @@ function leavesBelow(
   roots: readonly Tensor[],
 ): { readonly variable: TensorVariable; readonly tensor: Tensor }[] {
   const leaves = new Set<Tensor>();
-  for (const root of roots)
-    for (const place of placesBelow(root)) if (isLeaf(place)) leaves.add(place);
+  for (const root of roots) for (const node of nodesBelow(root)) if (isLeaf(node)) leaves.add(node);
   return [...leaves].flatMap((tensor) => {
     const variable = t.result(tensor);
     if (!variable.source) return [];

@@ -29,10 +29,10 @@ export class CallStream implements RandomSource {
   }
 
   take(count: number): RandomState {
-    const place = this.state();
+    const position = this.state();
     this.#drawn += count;
     this.#furthest = Math.max(this.#furthest, this.#drawn);
-    return place;
+    return position;
   }
 
   state(): RandomState {

@@ -86,10 +86,10 @@ function isPassed(t: Tracer, source: Source): boolean {
 /** Returns the plain object or array that has the source as a property, if it is an argument or nested in one. */
 function containerOf({ entryFrames }: Tracer, source: Source): Container | undefined {
   const keys: (string | symbol)[] = [];
-  let place = source;
-  for (; place.kind === 'property'; place = place.base) keys.push(place.key);
-  if (place.kind !== 'argument') return undefined;
-  let value: unknown = entryFrames[place.frame]?.args[place.index];
+  let root = source;
+  for (; root.kind === 'property'; root = root.base) keys.push(root.key);
+  if (root.kind !== 'argument') return undefined;
+  let value: unknown = entryFrames[root.frame]?.args[root.index];
   let container: Container | undefined;
   for (const key of keys.reverse()) {
     if (!isContainer(value) || !readsPlainly(value, key)) return undefined;

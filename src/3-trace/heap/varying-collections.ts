@@ -28,16 +28,16 @@ export interface VaryingCollection {
 /** Returns undefined if the number of entries has been constant so far, or if the trace changed some entries. */
 export function varyingCollection(
   t: Tracer,
-  given: CollectionVariable,
+  collection: CollectionVariable,
 ): VaryingCollection | undefined {
-  if (t.isInRegion || t.rows || given.kind !== 'object') return undefined;
-  const { value, source: base } = given;
+  if (t.isInRegion || t.rows || collection.kind !== 'object') return undefined;
+  const { value, source: base } = collection;
   const source: Source = { kind: 'contents', base };
   const values = t.read(source, contentsOf(value)) as ObjectVariable;
   const length = { kind: 'property', base: source, key: 'length' } as const;
   const isVarying = t.read(length, callNative(value, 'size')).kind === 'symbolic';
-  const added = isVarying ? entriesAdded(t, given) : undefined;
-  return added && { collection: given, values, added };
+  const added = isVarying ? entriesAdded(t, collection) : undefined;
+  return added && { collection, values, added };
 }
 
 /** Returns the collection of an iterator that is at its start and returns values. */

@@ -14,13 +14,13 @@ export function writtenAbove(
   source: Source,
   key: Key,
 ): Variable | undefined {
-  let [below, place] = [object, source];
+  let [below, location] = [object, source];
   while (!isProxy(below) && !Object.hasOwn(below, key)) {
     const above = Object.getPrototypeOf(below) as object | null;
     if (!above) return undefined;
-    place = { kind: 'prototypeOf', base: place };
+    location = { kind: 'prototypeOf', base: location };
     if (t.effects.isWritten(above)) {
-      const written = writtenThere(t, above, place, key);
+      const written = writtenThere(t, above, location, key);
       if (written) return written;
     }
     below = above;

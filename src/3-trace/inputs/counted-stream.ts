@@ -45,9 +45,9 @@ export class CountedStream implements RandomSource {
   }
 
   take(count: number): RandomState {
-    const place = this.state();
+    const position = this.state();
     this.#moveTo(this.#drawn + count);
-    return place;
+    return position;
   }
 
   state(): RandomState {

@@ -37,8 +37,8 @@ export function distinctInputs(
 
 type Sourced = readonly Pick<TraceInput, 'source'>[];
 
-function distinct(own: Sourced, others: Sourced): Guard[] {
-  const [sources, rest] = [own, others].map((each) => each.map(({ source }) => source));
+function distinct(inputs: Sourced, others: Sourced): Guard[] {
+  const [sources, rest] = [inputs, others].map((each) => each.map(({ source }) => source));
   return [{ kind: 'distinct', sources: sources!, others: rest! }];
 }
 

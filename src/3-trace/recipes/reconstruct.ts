@@ -199,7 +199,7 @@ export class Reconstruction {
   }
 
   /** Selects the same tensor without a graph if the run's path recorded none. */
-  #withOrWithoutGraph(tensor: Tensor, own: Recipe & { kind: 'output' }): Recipe {
+  #withOrWithoutGraph(tensor: Tensor, output: Recipe & { kind: 'output' }): Recipe {
     const known = this.#unions.get(tensor);
     if (known) return known;
     const t = this.tracer;
@@ -209,7 +209,7 @@ export class Reconstruction {
     const recipe: Recipe = {
       kind: 'choice',
       which: this.recipe(which),
-      options: [{ ...own, index: this.outputs.of(apart) }, own],
+      options: [{ ...output, index: this.outputs.of(apart) }, output],
     };
     this.#unions.set(tensor, recipe);
     return recipe;

@@ -1,6 +1,6 @@
 import { sourceKey } from '../../guards/source-key.ts';
 import type { Rerun } from '../../traces/reruns.ts';
-import { placesBelow } from '../state/recorded-graph.ts';
+import { nodesBelow } from '../state/recorded-graph.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { Variable } from '../variables/variable.ts';
 import type { Reconstruction } from './reconstruct.ts';
@@ -12,7 +12,7 @@ export function rerunsAfter(t: Tracer, reconstruction: Reconstruction): Rerun[] 
     if (!rerun) return [];
     const nodes = new Set<unknown>(rerun.nodes);
     const outputs = reconstruction.outputs.tensors.flatMap((tensor, i) =>
-      [...placesBelow(tensor)].some((place) => nodes.has(place)) ? [i] : [],
+      [...nodesBelow(tensor)].some((node) => nodes.has(node)) ? [i] : [],
     );
     if (outputs.length === 0) return [];
     const { places } = rerun;

@@ -6,7 +6,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Tracer } from './tracer.ts';
 
 /** Yields all nodes and leaves that a gradient of `root` reaches, in the order of backward. */
-export function* placesBelow(root: Tensor): Generator<GradNode | Tensor> {
+export function* nodesBelow(root: Tensor): Generator<GradNode | Tensor> {
   if (!root.requiresGrad) return;
   const edge = root.gradEdge;
   if (!edge) {
@@ -19,31 +19,31 @@ export function* placesBelow(root: Tensor): Generator<GradNode | Tensor> {
   for (let node = pending.pop(); node; node = pending.pop()) {
     for (const target of node.targets) {
       if (!target) continue;
-      const place = 'leaf' in target ? target.leaf : target.node;
-      if (seen.has(place)) continue;
-      seen.add(place);
-      yield place;
+      const reached = 'leaf' in target ? target.leaf : target.node;
+      if (seen.has(reached)) continue;
+      seen.add(reached);
+      yield reached;
       if ('node' in target) pending.push(target.node);
     }
   }
 }
 
-export function isLeaf(place: GradNode | Tensor): place is Tensor {
-  return 'holderFor' in place;
+export function isLeaf(node: GradNode | Tensor): node is Tensor {
+  return 'holderFor' in node;
 }
 
 /** Returns the op at which backward would find a freed node; null if the graph is intact. */
 export function freedBelow(root: Tensor, builder: ProgramBuilder): string | null {
-  for (const place of placesBelow(root)) {
-    if (!isLeaf(place) && builder.freedNodes.isFreed(place)) return place.name;
+  for (const node of nodesBelow(root)) {
+    if (!isLeaf(node) && builder.freedNodes.isFreed(node)) return node.name;
   }
   return null;
 }
 
 /** Returns whether a backward in a branch or loop may have freed the graph, which is data-dependent. */
 export function mayBeFreedBelow(root: Tensor, builder: ProgramBuilder): boolean {
-  for (const place of placesBelow(root)) {
-    if (!isLeaf(place) && builder.freedNodes.mayBeFreed(place)) return true;
+  for (const node of nodesBelow(root)) {
+    if (!isLeaf(node) && builder.freedNodes.mayBeFreed(node)) return true;
   }
   return false;
 }
@@ -54,7 +54,7 @@ export function isDifferentiable(tensor: Tensor, builder: ProgramBuilder): boole
 }
 
 /** Ends the graph at the call that created a node known only to this trace. */
-export function breakAtSite({ autograd, control }: Tracer, place: GradNode | Tensor): void {
-  const site = autograd.watched.get(place);
+export function breakAtSite({ autograd, control }: Tracer, node: GradNode | Tensor): void {
+  const site = autograd.watched.get(node);
   if (site) control.plans.restartWith('break', site.code, site.pc);
 }

@@ -224,11 +224,11 @@ export class TensorInputs {
       ? []
       : tensor.strides.map((_, dim) => strideSource(source, dim));
     // Each is recorded, so that a later trace finds another one.
-    const varying = strides.filter((place, dim) => {
-      return this.#history.isSymbolic(sourceKey(place), tensor.strides[dim]!);
+    const varying = strides.filter((stride, dim) => {
+      return this.#history.isSymbolic(sourceKey(stride), tensor.strides[dim]!);
     });
     if (dims.length + varying.length === 0) return;
-    for (const place of strides) this.#t.sizes.addKey(place);
+    for (const stride of strides) this.#t.sizes.addKey(stride);
     this.#t.sizes.dims.set(tensor, new Map(dims));
     for (const [, { place }] of dims) this.#t.sizes.addKey(place);
   }

@@ -49,7 +49,7 @@ export function oneOpAlike(
   const alike = known.fused.get(text);
   if (alike) {
     const { op, attrs, inputs } = alike;
-    const named = { op, attrs, inputs: inputs.map((place) => ids[place]!), outputs: results };
+    const named = { op, attrs, inputs: inputs.map((index) => ids[index]!), outputs: results };
     return inPlaceOf(parts, named);
   }
   if (alike === null) return null;
@@ -76,9 +76,9 @@ function structureOf(parts: readonly ProgramOp[], values: ValueTable): Structure
   const ids: ValueId[] = [];
   let text = '';
   const name = (id: ValueId): void => {
-    const place = ids.indexOf(id);
-    text += place < 0 ? `,m${numberOf(values[id]!)}` : `,${place}`;
-    if (place < 0) ids.push(id);
+    const index = ids.indexOf(id);
+    text += index < 0 ? `,m${numberOf(values[id]!)}` : `,${index}`;
+    if (index < 0) ids.push(id);
   };
   for (const part of parts) {
     const { op, inputs, outputs, attrs, before, call, regions } = part;

@@ -80,9 +80,9 @@ export class Evictions {
       // Walks that find nothing take longest.
       if (this.#bounds.at(-1) === never) return never;
       const level = this.#bounds.length * this.#stride;
-      const own = this.#walk(this.#policy(level, 0));
-      this.#bounding.set(level, own);
-      this.#bounds.push(Math.max(this.#bounds.at(-1)!, own?.work ?? never));
+      const walk = this.#walk(this.#policy(level, 0));
+      this.#bounding.set(level, walk);
+      this.#bounds.push(Math.max(this.#bounds.at(-1)!, walk?.work ?? never));
     }
     return this.#bounds[bound]!;
   }

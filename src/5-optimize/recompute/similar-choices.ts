@@ -18,16 +18,16 @@ export class SimilarChoices {
   constructor(choices: readonly Candidate[], ops: number) {
     this.#choices = choices;
     if (ops <= fewOps) return;
-    for (const [place, each] of choices.entries()) this.#places.set(each, place);
+    for (const [position, each] of choices.entries()) this.#places.set(each, position);
   }
 
   /** Whether the choice may need at most `bytes` besides `beside`; measures the ends of its stretch. */
   mayFit(choice: Candidate, bytes: number, beside: number): boolean {
-    const place = this.#places.get(choice);
-    if (place === undefined) return true;
-    const start = place - (place % stride);
+    const position = this.#places.get(choice);
+    if (position === undefined) return true;
+    const start = position - (position % stride);
     const most = beside + (bytes - beside) / (1 - tolerance);
     const ends = [start, Math.min(start + stride, this.#choices.length - 1)];
-    return ends.includes(place) || ends.some((end) => this.#choices[end]!.bytes <= most);
+    return ends.includes(position) || ends.some((end) => this.#choices[end]!.bytes <= most);
   }
 }

@@ -52,10 +52,10 @@ function fill(
   const keys = () => [...(callNative(collection, 'keys') as Iterable<unknown>)];
   const remaining = new Set(entries.map(([key]) => key));
   for (const key of keys()) if (!remaining.has(key)) callNative(collection, 'delete', key);
-  let place = 0;
+  let index = 0;
   let moved = false;
   for (const key of keys()) {
-    moved ||= key !== entries[place++]![0];
+    moved ||= key !== entries[index++]![0];
     if (moved) callNative(collection, 'delete', key);
   }
   const operation = collectionType(collection) === 'Map' ? 'set' : 'add';

@@ -48,8 +48,8 @@ function collect(
       if (inputs[0] !== undefined) roots.set(op.outputs[0]!, inputs[0]);
       continue;
     }
-    const place = op.op.mayRefuse ? op.op.operands.findIndex(({ name }) => names.has(name)) : -1;
-    const input = place < 0 ? undefined : inputs[place];
+    const operand = op.op.mayRefuse ? op.op.operands.findIndex(({ name }) => names.has(name)) : -1;
+    const input = operand < 0 ? undefined : inputs[operand];
     if (input !== undefined && !written.has(input)) {
       ranges.push({ input, ...rangeOf(op, values[op.inputs[0]!]!) });
     }

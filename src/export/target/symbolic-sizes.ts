@@ -65,11 +65,11 @@ function exprOf(field: Field): SizeExpr {
 }
 
 function sizedAttrs(field: Field): Readonly<Record<string, SizeAttr>> {
-  const sized = field.entries().flatMap(([name, own]): [string, SizeAttr][] => {
-    const hole = holeOf(own.value);
+  const sized = field.entries().flatMap(([name, attr]): [string, SizeAttr][] => {
+    const hole = holeOf(attr.value);
     if (hole !== undefined) return [[name, hole]];
-    if (!Array.isArray(own.value)) return [];
-    const items = own.items();
+    if (!Array.isArray(attr.value)) return [];
+    const items = attr.items();
     return items.some(({ value }) => holeOf(value) !== undefined)
       ? [[name, items.map(exprOf)]]
       : [];

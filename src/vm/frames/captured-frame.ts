@@ -17,10 +17,10 @@ export function capturedFrame(
   engineName?: string,
 ): CapturedFrame | undefined {
   if (!code.instructions[pc] || ownPartOfFile(code.source.file) !== null) return undefined;
-  const place = raisingPosition(code, pc);
-  if (place.file === '<anonymous>') return undefined;
+  const position = raisingPosition(code, pc);
+  if (position.file === '<anonymous>') return undefined;
   const name = nameOf(code, thisValue, engineName);
-  return name === '' ? place : { ...place, name };
+  return name === '' ? position : { ...position, name };
 }
 
 /** The position that V8 reports for an instruction that calls or throws: `b` in `a.b()`. */

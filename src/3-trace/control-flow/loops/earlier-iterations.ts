@@ -1,6 +1,6 @@
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { isLeaf, placesBelow } from '../../state/recorded-graph.ts';
+import { isLeaf, nodesBelow } from '../../state/recorded-graph.ts';
 import { type RegionBuilder, regionWith } from '../../state/region-builder.ts';
 
 /** A request for the gradient of `requested`, from a root that depends on the carried value `index`. */
@@ -17,12 +17,12 @@ const requests = new WeakMap<RegionBuilder, Request[]>();
  */
 export function noteRequest(roots: readonly Tensor[], requested: readonly Tensor[]): void {
   for (const root of roots) {
-    for (const place of placesBelow(root)) {
-      const region = isLeaf(place) ? regionWith(place) : undefined;
-      const index = region?.given.indexOf(place as Tensor) ?? -1;
+    for (const node of nodesBelow(root)) {
+      const region = isLeaf(node) ? regionWith(node) : undefined;
+      const index = region?.given.indexOf(node as Tensor) ?? -1;
       if (!region || index < 0) continue;
       const noted = requests.get(region) ?? [];
-      for (const each of requested) if (each !== place) noted.push({ index, requested: each });
+      for (const each of requested) if (each !== node) noted.push({ index, requested: each });
       requests.set(region, noted);
     }
   }
@@ -39,7 +39,7 @@ export function expectNoneEarlier(
 ): void {
   const noted = requests.get(region) ?? [];
   if (noted.length === 0) return;
-  const below = outputs.map((output) => new Set(placesBelow(output)));
+  const below = outputs.map((output) => new Set(nodesBelow(output)));
   const leads = (index: number, requested: Tensor): boolean => {
     const own = region.given.indexOf(requested);
     // A request for another carried value: the last iteration computed both.
@@ -61,7 +61,7 @@ export function expectNoneEarlier(
   }
 }
 
-const leadsTo = (from: Tensor, to: Tensor): boolean => isBelow(new Set(placesBelow(from)), to);
+const leadsTo = (from: Tensor, to: Tensor): boolean => isBelow(new Set(nodesBelow(from)), to);
 
 function isBelow(places: ReadonlySet<unknown>, { requiresGrad, gradEdge, leaf }: Tensor): boolean {
   return requiresGrad && places.has(gradEdge?.node ?? leaf);

@@ -3,7 +3,7 @@
 import { formatPosition } from '../../../../runtime/errors/position.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { breakAtSite, isDifferentiable, isLeaf, placesBelow } from '../../state/recorded-graph.ts';
+import { breakAtSite, isDifferentiable, isLeaf, nodesBelow } from '../../state/recorded-graph.ts';
 import type { RegionBuilder } from '../../state/region-builder.ts';
 import type { Tracer } from '../../state/tracer.ts';
 
@@ -30,13 +30,13 @@ export function expectNoLeavesInside(
 ): void {
   const { leavesInside, functionsInside } = t.autograd;
   for (const result of results) {
-    for (const place of placesBelow(result)) {
+    for (const node of nodesBelow(result)) {
       // A region's gradient is derived from its ops, but a custom function's gradient is not.
-      const isFunction = !isLeaf(place) && functionsInside.get(place) === region.builder;
-      if (isFunction && isDifferentiable(result, region.builder)) breakAtSite(t, place);
-      if (!isLeaf(place) || !leavesInside.has(place)) continue;
-      if (place.traced?.builder !== region.builder) continue;
-      throw leafLeaves(t, place);
+      const isFunction = !isLeaf(node) && functionsInside.get(node) === region.builder;
+      if (isFunction && isDifferentiable(result, region.builder)) breakAtSite(t, node);
+      if (!isLeaf(node) || !leavesInside.has(node)) continue;
+      if (node.traced?.builder !== region.builder) continue;
+      throw leafLeaves(t, node);
     }
   }
 }

@@ -91,11 +91,11 @@ export function guardedBody(
   args: readonly Variable[],
 ): GuardedBody | null {
   const called: unknown = fn;
-  const [place, body] = args;
+  const [device, body] = args;
   // A span of a program is not a span of time: ops run in the order of the plan.
   if (called === span) return body ? { body, guard: undefined } : null;
   if (called !== deviceGuard) return null;
-  const guard = place && guardOf(t, place);
+  const guard = device && guardOf(t, device);
   if (body && tracedAsync(body))
     throw new GraphBreak('throw', 'deviceGuard() of an async function');
   if (!body || guard === undefined) {
@@ -105,15 +105,15 @@ export function guardedBody(
 }
 
 /** Returns null for "no guard", which is allowed only if the call itself is outside any guard. */
-function guardOf(t: Tracer, place: Variable): Device | null | undefined {
-  if (place.kind === 'constant') {
-    const name = constantOf(t, place);
+function guardOf(t: Tracer, device: Variable): Device | null | undefined {
+  if (device.kind === 'constant') {
+    const name = constantOf(t, device);
     if (typeof name === 'string') return deviceNamed(name);
     if (name !== null || guardingDevice() !== null) return undefined;
     t.guard('op device', { kind: 'opDevice', device: null });
     return null;
   }
-  return deviceOf(t, place);
+  return deviceOf(t, device);
 }
 
 /** Returns the grad mode in which `fn` calls its argument; undefined if `fn` isn't such a function. */

@@ -30,9 +30,9 @@ export function statementsOf(matcher: NumberMatcher, names: StatementNames): Sta
     [texts, numbers] = [[], []];
   };
   matcher.actions.forEach((action, i) => {
-    const add: Add = (text, ...own) => {
+    const add: Add = (text, ...more) => {
       texts.push(text);
-      numbers.push(...own);
+      numbers.push(...more);
     };
     switch (action.kind) {
       case 'write':
@@ -71,9 +71,9 @@ export function statementsOf(matcher: NumberMatcher, names: StatementNames): Sta
           );
         });
         const kernels = action.kernels.map((kernel) => names.kernel(kernel));
-        const own = args.filter((arg): arg is Num => isNumber(arg));
+        const numericArgs = args.filter((arg): arg is Num => isNumber(arg));
         const all = [...args.map(hostArgument), ...kernels];
-        add(`host.${action.name}(${all.join()})`, ...own);
+        add(`host.${action.name}(${all.join()})`, ...numericArgs);
         break;
       }
     }

@@ -71,8 +71,8 @@ export const indexOps = gatheringOps<Value, Emitter>({
       return to.transpose(written, inverse(order));
     }),
   gatherAlong(to, x, index, axis) {
-    const [own, places] = [withDim(to, x), withDim(to, index)];
-    const found = to.op('GatherElements', [own, places], x.element, places.shape, { axis });
+    const [source, places] = [withDim(to, x), withDim(to, index)];
+    const found = to.op('GatherElements', [source, places], x.element, places.shape, { axis });
     return to.reshape(found, index.shape);
   },
   scatterAlong: (to, x, index, source, { dim: axis, how }) =>

@@ -59,10 +59,16 @@ function maxPool2dGrad({ to, inputs, outputs }: OpCall): Value {
   const [n, c, h, w] = outputs[0]!.shape as [Value['shape'][number], ...Value['shape']];
   const windows = multiplyDims(dy.shape[2]!, dy.shape[3]!);
   const rows = [n, c!, windows];
-  const [own, places] = [dy, indices].map((each) => to.reshape(each, rows)) as [Value, Value];
+  const [gradient, places] = [dy, indices].map((each) => to.reshape(each, rows)) as [Value, Value];
   const zeros = to.zeros(dy.element, [n, c!, multiplyDims(h!, w!)]);
   const attributes = { axis: 2, reduction: 'add' };
-  const sum = to.op('ScatterElements', [zeros, places, own], dy.element, zeros.shape, attributes);
+  const sum = to.op(
+    'ScatterElements',
+    [zeros, places, gradient],
+    dy.element,
+    zeros.shape,
+    attributes,
+  );
   return to.reshape(sum, outputs[0]!.shape);
 }
 
