@@ -38,17 +38,8 @@ const beginsLikeEvent = /\b(?:Alloc|Free) \S* ?bytes\b|\b(?:Alloc|Free) \d+/;
 const shownMalformed = 5;
 
 /**
- * Reads a log of any length, line by line, keeping only the live addresses. Throws DataError if a mark is not found:
- * the figures would belong to another window.
- */
-export function analyzeLog(lines: Iterable<string>, window: LogWindow = {}): LogSummary {
-  const analysis = new LogAnalysis(window);
-  for (const line of lines) if (analysis.add(line) === 'after') break;
-  return analysis.summary();
-}
-
-/**
- * Reads a log from a text that arrives in chunks, which may end in the middle of a line. Also throws DataError for a
+ * Reads a log of any length from a text that arrives in chunks, which may end in the middle of a line, and keeps only the
+ * live addresses. Throws DataError if a mark is not found, since the figures would belong to another window, and for a
  * line of more than 1,048,576 characters, which would have to be kept in memory; no log contains such a line.
  */
 export async function analyzeLogText(

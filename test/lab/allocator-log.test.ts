@@ -14,9 +14,10 @@ import {
   tensor,
   toStatic,
 } from '../../src/index.ts';
-import { analyzeLog, analyzeLogText } from '../../src/lab/allocator-log.ts';
+import { analyzeLogText } from '../../src/lab/allocator-log.ts';
 import { maxLineLength } from '../../src/lab/line-splitter.ts';
 import { asShipped } from '../package/as-shipped.ts';
+import { analyzeLines } from './analyze-lines.ts';
 
 const megabytes = 3.375 * 2 ** 20;
 
@@ -32,8 +33,8 @@ const original = [
 ];
 
 describe('lab/allocator-log', () => {
-  it('reads the window between two marks of a log with prefixes', () => {
-    const summary = analyzeLog(original, {
+  it('reads the window between two marks of a log with prefixes', async () => {
+    const summary = await analyzeLines(original, {
       from: 'START SOT_CALL_0',
       to: 'START SOT_CALL_1',
     });
@@ -50,8 +51,8 @@ describe('lab/allocator-log', () => {
     });
   });
 
-  it('counts frees of memory from before the window, and names malformed lines', () => {
-    const summary = analyzeLog([
+  it('counts frees of memory from before the window, and names malformed lines', async () => {
+    const summary = await analyzeLines([
       'Free 128 bytes, ptr = 0xabc',
       'Alloc many bytes, ptr = 0xdef',
       'Alloc 12',
@@ -67,21 +68,23 @@ describe('lab/allocator-log', () => {
     expect(summary.malformedLines.map(({ line }) => line)).toEqual([2, 3, 5]);
   });
 
-  it('a mark that is not there is an error, not another window', () => {
-    expect(() => analyzeLog(original, { from: 'START SOT_CALL_7' })).toThrow(/SOT_CALL_7/);
-    expect(() => analyzeLog(original, { from: 'CALL_1', to: 'CALL_0' })).toThrow(/--to/);
+  it('a mark that is not there is an error, not another window', async () => {
+    await expect(analyzeLines(original, { from: 'START SOT_CALL_7' })).rejects.toThrow(
+      /SOT_CALL_7/,
+    );
+    await expect(analyzeLines(original, { from: 'CALL_1', to: 'CALL_0' })).rejects.toThrow(/--to/);
   });
 
-  it('a mark that ends in a number is not found in a longer number', () => {
+  it('a mark that ends in a number is not found in a longer number', async () => {
     const log = ['CALL_12', 'Alloc 1 bytes, ptr = 0x1', 'CALL_1', 'Alloc 2 bytes, ptr = 0x2'];
-    expect(analyzeLog(log, { from: 'CALL_1' }).allocatedBytes).toBe(2);
-    expect(() => analyzeLog(log, { from: 'LL_2' })).toThrow(/LL_2/);
+    expect(await analyzeLines(log, { from: 'CALL_1' })).toMatchObject({ allocatedBytes: 2 });
+    await expect(analyzeLines(log, { from: 'LL_2' })).rejects.toThrow(/LL_2/);
   });
 
-  it('addresses that no number holds exactly are told apart', () => {
+  it('addresses that no number holds exactly are told apart', async () => {
     const ends = ['e', 'f'].map((end) => `ffffffffffffff${end}`);
     const log = ends.map((ptr) => `Alloc 8 bytes, ptr = 0x${ptr}`);
-    const { frees, foreignFrees } = analyzeLog([
+    const { frees, foreignFrees } = await analyzeLines([
       ...log,
       ...ends.map((ptr) => `Free 8 bytes, ptr = 0x${ptr}`),
     ]);
@@ -90,7 +93,7 @@ describe('lab/allocator-log', () => {
 
   it('reads pieces that end anywhere, with either end of line', async () => {
     const text = original.join('\r\n');
-    const whole = analyzeLog(original);
+    const whole = await analyzeLines(original);
     for (const size of [1, 7, 64, text.length]) {
       async function* pieces() {
         for (let i = 0; i < text.length; i += size) yield text.slice(i, i + size);
@@ -150,7 +153,7 @@ describe('lab/allocator-log', () => {
     expect(most - before).toBeLessThan(70e6);
   });
 
-  it("agrees with the counters on a captured step, between the subgraphs' own marks", () => {
+  it("agrees with the counters on a captured step, between the subgraphs' own marks", async () => {
     const [x, labels] = [randn([8, 6]), tensor(new Int32Array(8))];
     const model = new nn.Linear(6, 4);
     const step = toStatic((input: Tensor, target: Tensor) =>
@@ -165,7 +168,7 @@ describe('lab/allocator-log', () => {
     const after = memory.stats('cpu');
     stop();
     const mark = lines.find((line) => line.startsWith('START SOT_CALL_'));
-    const summary = analyzeLog(lines, { from: mark });
+    const summary = await analyzeLines(lines, { from: mark });
     expect(summary.remainingBytes).toBe(after.allocated - before);
     expect(summary.maxBytes).toBe(after.peakAllocated - before);
     expect(summary.allocations).toBe(after.allocations);

@@ -10,7 +10,7 @@ import {
   toStatic,
   traceLog,
 } from '../../src/index.ts';
-import { analyzeLog } from '../../src/lab/allocator-log.ts';
+import { analyzeLines } from '../lab/analyze-lines.ts';
 import { withSources } from '../source-process.ts';
 
 function traced(body: () => void, modules?: readonly TraceModule[]): string[] {
@@ -84,7 +84,7 @@ describe('trace-log', () => {
     x.dispose();
   });
 
-  it('the memory analysis reads it between two marks', () => {
+  it('the memory analysis reads it between two marks', async () => {
     const lines = traced(() => {
       memory.mark('begin');
       const x = ones([16]);
@@ -92,7 +92,7 @@ describe('trace-log', () => {
       dispose(x, y);
       memory.mark('end');
     });
-    const summary = analyzeLog(lines, { from: 'begin', to: 'end' });
+    const summary = await analyzeLines(lines, { from: 'begin', to: 'end' });
     expect(summary).toMatchObject({
       allocatedBytes: 128,
       freedBytes: 128,
