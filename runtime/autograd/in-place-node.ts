@@ -74,7 +74,7 @@ export function apartFromTarget(
   op: OpRecord,
   inputs: readonly Tensor[],
   recorded: boolean,
-  sharingOf: (operand: Tensor) => OperandSharing,
+  sharingOf: (target: Tensor, operand: Tensor) => OperandSharing,
   copyOf: (operand: Tensor) => Tensor,
 ): readonly Tensor[] {
   let operands: Tensor[] | undefined;
@@ -82,7 +82,7 @@ export function apartFromTarget(
   for (let at = 1; at < inputs.length; at++) {
     const input = inputs[at]!;
     if (input === inputs[0]) continue;
-    const sharing = sharingOf(input);
+    const sharing = sharingOf(inputs[0]!, input);
     if (sharing === 'apart') continue;
     if (sharing === 'sameMemory') {
       if (!recorded) continue;

@@ -229,8 +229,7 @@ export class ProgramBuilder implements Interceptor {
     operands: readonly Tensor[],
     recorded: boolean,
   ): readonly Tensor[] {
-    const target = operands[0]!;
-    const sharing = (operand: Tensor) => this.#sharingWith(target, operand);
+    const sharing = (target: Tensor, operand: Tensor) => this.#sharingWith(target, operand);
     return apartFromTarget(op, operands, recorded, sharing, (operand) => bind1(copy, [operand]));
   }
 

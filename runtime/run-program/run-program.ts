@@ -107,12 +107,20 @@ export class Subgraph {
    * values, or memory runs out, everything is rolled back.
    */
   run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = noNumbers): Tensor[] {
-    if (!spans.active) return this.#runOrRestore(inputs, donated, numbers);
-    return spans.around(this.#span, () => this.#runOrRestore(inputs, donated, numbers));
+    if (spans.active) return this.#runInSpan(inputs, donated, numbers);
+    return this.#runUnobserved(inputs, donated, numbers);
+  }
+
+  #runInSpan(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
+    return spans.around(this.#span, () => this.#runUnobserved(inputs, donated, numbers));
+  }
+
+  #runUnobserved(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
+    if (this.#copied.length === 0) return this.#run(inputs, donated, numbers);
+    return this.#runOrRestore(inputs, donated, numbers);
   }
 
   #runOrRestore(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
-    if (this.#copied.length === 0) return this.#run(inputs, donated, numbers);
     const before = new MemorySnapshot(this.#copied.map((i) => inputs[i]!));
     try {
       return this.#run(inputs, donated, numbers);

@@ -21,7 +21,8 @@ export function runToReturn(
   initial: Frame[],
 ): unknown {
   const owned = unused.pop() ?? new OwnedTensors();
-  let [point, frames] = [start, initial];
+  let point = start;
+  let frames = initial;
   let fragments: Fragments | undefined;
   try {
     for (;;) {

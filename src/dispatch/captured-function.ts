@@ -41,11 +41,6 @@ interface EarlierCalls {
   readonly cold: ColdCalls | null;
 }
 
-interface Start {
-  readonly point: ResumePoint;
-  readonly frames: Frame[];
-}
-
 /**
  * A function that runs as planned subgraphs: each call goes from entry to entry. A guard hit runs compiled code; a
  * miss traces; after a break one instruction runs natively, and tracing continues from there with the whole stack
@@ -92,7 +87,10 @@ export class Captured implements StaticRecord {
   }
 
   call(thisValue: unknown, args: readonly unknown[]): unknown {
-    if (!spans.active) return this.#call(thisValue, args);
+    return spans.active ? this.#callInSpan(thisValue, args) : this.#call(thisValue, args);
+  }
+
+  #callInSpan(thisValue: unknown, args: readonly unknown[]): unknown {
     const span = { kind: 'program', name: `call ${this.fn.name}`, device: 'host' } as const;
     return spans.around(span, () => this.#call(thisValue, args));
   }
@@ -108,20 +106,28 @@ export class Captured implements StaticRecord {
       return this.#cold.run(() => Reflect.apply(this.fn, thisValue, args));
     }
     this.#dispatcher.begin();
-    const at = this.startOf(thisValue, args);
-    if (!at) return this.#coExecute(thisValue, args);
-    const { point, frames } = at;
+    const frames = this.#framesOf(thisValue, args);
+    if (!frames) return this.#coExecute(thisValue, args);
     const { code } = frames[0]!.closure;
     if (this.#dispatcher.awaitsRuns && (code.isGenerator || !code.isAsync)) throw this.#notAsync();
     if (code.isGenerator) {
       return generate(this.#dispatcher, frames[0]!, this.fn, () => this.#runsAsItIs);
     }
     const run = code.isAsync ? runAsync : runToReturn;
-    return run(this.#dispatcher, point, frames);
+    return run(this.#dispatcher, this.#start!.point, frames);
   }
 
-  /** Returns the entry point of a call; null for a function that can't be captured. */
-  startOf(thisValue: unknown, args: readonly unknown[]): Start | null {
+  /** Returns the entry point of a call, and its frames; null for a function that can't be captured. */
+  startOf(
+    thisValue: unknown,
+    args: readonly unknown[],
+  ): { readonly point: ResumePoint; readonly frames: Frame[] } | null {
+    const frames = this.#framesOf(thisValue, args);
+    return frames && { point: this.#start!.point, frames };
+  }
+
+  /** Returns the frames with which a call starts at `#start`; null for a function that can't be captured. */
+  #framesOf(thisValue: unknown, args: readonly unknown[]): Frame[] | null {
     const code = this.#start?.code ?? this.#codeFor(thisValue);
     if (!code) return null;
     const { closure, boundThis, boundArgs } = code;
@@ -129,7 +135,7 @@ export class Captured implements StaticRecord {
     const given = boundArgs.length > 0 ? [...boundArgs, ...args] : args;
     const frames = [activate(closure, self, given)];
     this.#start ??= { code, point: this.#dispatcher.points.at(frames) };
-    return { point: this.#start.point, frames };
+    return frames;
   }
 
   /** Without source or scope, runs the function itself and compares its ops with those of earlier calls. */

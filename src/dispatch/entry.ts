@@ -266,12 +266,7 @@ export class Entry {
     if (!inputs) return undefined;
     const holders = this.#ownHolders(inputs, owned);
     const { subgraph } = this;
-    const outputs = subgraph
-      ? this.#recording(() => {
-          const donated = this.#donated(inputs, frames, owned);
-          return this.#runAfterDisposal(subgraph, inputs, donated, frames);
-        })
-      : [];
+    const outputs = subgraph ? this.#runSubgraph(subgraph, inputs, frames, owned) : [];
     return this.#leave(frames, owned, inputs, holders, outputs);
   }
 
@@ -283,9 +278,8 @@ export class Entry {
     if (!inputs) return undefined;
     const holders = this.#ownHolders(inputs, owned);
     const donated = this.#donated(inputs, frames, owned);
-    const outputs = await this.#recording(() =>
-      this.#runAwaited(subgraph, inputs, donated, frames),
-    );
+    const run = () => this.#runAwaited(subgraph, inputs, donated, frames);
+    const outputs = await (this.#recordsAnyway ? enableGrad(run) : run());
     return this.#leave(frames, owned, inputs, holders, outputs);
   }
 
@@ -296,10 +290,30 @@ export class Entry {
       : 0;
   }
 
+  #runSubgraph(
+    subgraph: SubgraphVariants,
+    inputs: readonly Tensor[],
+    frames: readonly Frame[],
+    owned: OwnedTensors,
+  ): Tensor[] {
+    const donated = this.#donated(inputs, frames, owned);
+    return this.#recordsAnyway
+      ? this.#runRecording(subgraph, inputs, donated, frames)
+      : this.#runAfterDisposal(subgraph, inputs, donated, frames);
+  }
+
+  #runRecording(
+    subgraph: SubgraphVariants,
+    inputs: readonly Tensor[],
+    donated: number,
+    frames: readonly Frame[],
+  ): Tensor[] {
+    return enableGrad(() => this.#runAfterDisposal(subgraph, inputs, donated, frames));
+  }
+
   /** In a call under `noGrad`, ops that the function runs under `enableGrad` still record history. */
-  #recording<T>(run: () => T): T {
-    const records = !gradEnabled() && this.result.differentiable.includes(true);
-    return records ? enableGrad(run) : run();
+  get #recordsAnyway(): boolean {
+    return !gradEnabled() && this.result.differentiable.includes(true);
   }
 
   /** Reads inputs and numbers. Undefined if two inputs share memory. */

@@ -1,7 +1,9 @@
 /** Runs entries that may write or stop midway, and reports why a program leaves a call to eager execution. */
 
+import type { Holder } from '../../runtime/device/holder.ts';
 import { holdingLines } from '../../runtime/run-program/control/lines.ts';
 import { isRefused } from '../../runtime/run-program/refused.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Entry, EntryOutcome } from './entry.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
@@ -17,7 +19,8 @@ export function runOrFail(
   frames: readonly Frame[],
   owned: OwnedTensors,
 ): EntryOutcome | string {
-  const written = writtenVersions(entry, frames);
+  const written = writtenHolders(entry, frames);
+  const versions = written.map(versionOf);
   try {
     const outcome = entry.subgraph?.holdsLines
       ? holdingLines(() => entry.run(frames, owned), isRefused)
@@ -25,7 +28,7 @@ export function runOrFail(
     return outcome ?? oneMemory;
   } catch (error) {
     // If a tensor was written in place, running the call again would write twice.
-    if (!isRefused(error) || written.haveChanged()) throw error;
+    if (!isRefused(error) || haveChanged(written, versions)) throw error;
     return refusedBecause(error);
   }
 }
@@ -36,18 +39,25 @@ export async function runAwaited(
   frames: readonly Frame[],
   owned: OwnedTensors,
 ): Promise<EntryOutcome | string> {
-  const written = writtenVersions(entry, frames);
+  const written = writtenHolders(entry, frames);
+  const versions = written.map(versionOf);
   try {
     return (await entry.runAsync(frames, owned)) ?? oneMemory;
   } catch (error) {
-    if (!isRefused(error) || written.haveChanged()) throw error;
+    if (!isRefused(error) || haveChanged(written, versions)) throw error;
     return refusedBecause(error);
   }
 }
 
-/** Records the versions of the memory that an entry writes, before its run. */
-function writtenVersions(entry: Entry, frames: readonly Frame[]) {
-  const holders = entry.writes(frames).map((tensor) => tensor.holderFor('a captured function'));
-  const versions = holders.map((holder) => holder.version);
-  return { haveChanged: () => holders.some((holder, i) => holder.version !== versions[i]) };
+const versionOf = ({ version }: Holder): number => version;
+
+/** The memory that an entry writes. */
+function writtenHolders(entry: Entry, frames: readonly Frame[]): readonly Holder[] {
+  return entry.writes(frames).map(holderOf);
+}
+
+const holderOf = (tensor: Tensor): Holder => tensor.holderFor('a captured function');
+
+function haveChanged(holders: readonly Holder[], versions: readonly number[]): boolean {
+  return holders.some(({ version }, i) => version !== versions[i]);
 }

@@ -161,10 +161,9 @@ export class GuardSet {
     if (this.#generated) return this.#generated(frames);
     if (this.firstFailing(frames) !== undefined) return false;
     if (++this.#hits === hotAfter && this.guards.length >= fewest && mayGenerate()) {
-      const generate = (guards: readonly Guard[]) => generateChecks(guards, this.#sizes, frames);
       const fixed = withoutFixed(this.guards, frames);
-      this.#fixed = fixed ? generate(fixed) : undefined;
-      this.#generated = generate(this.guards);
+      this.#fixed = fixed ? generateChecks(fixed, this.#sizes, frames) : undefined;
+      this.#generated = generateChecks(this.guards, this.#sizes, frames);
     }
     return true;
   }

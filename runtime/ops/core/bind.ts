@@ -87,9 +87,20 @@ function bindInPlace(
     if (recorded) return interceptor.recordWrite(op, inputs, attrs);
     return interceptor.execute(op, inputs, attrs, device)[0]!;
   }
-  const target = inputs[0]!;
-  const sharing = (operand: Tensor) => sharingWith(target, operand);
-  const operands = apartFromTarget(op, inputs, recorded, sharing, copied);
+  const operands = apartFromTarget(op, inputs, recorded, sharingWith, copied);
+  if (!recorded && operands === inputs) return executeEagerly(op, inputs, attrs, device)[0]!;
+  return writeApart(op, inputs, operands, attrs, device, recorded);
+}
+
+/** Writes with these operands, of which those that are not the inputs die with the op. */
+function writeApart(
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  operands: readonly Tensor[],
+  attrs: Attrs,
+  device: Device,
+  recorded: boolean,
+): Tensor {
   const before = () => executeEagerly(copy, inputs.slice(0, 1), {}, device)[0]!;
   const write = () => executeEagerly(op, operands, attrs, device)[0]!;
   try {
