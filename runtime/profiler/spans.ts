@@ -36,7 +36,7 @@ export interface SpanSink {
 /** Passes spans to at most one sink; without a sink nothing is created. */
 class Spans {
   #sink: SpanSink | null = null;
-  /** Whether a profile is being recorded. Check it before creating a closure for `around`. */
+  /** Whether a profile is being recorded. Check it before calling `around`. */
   active = false;
 
   get sink(): SpanSink | null {
@@ -48,13 +48,20 @@ class Spans {
     this.active = sink !== null;
   }
 
-  /** Runs `body` as one span. */
-  around<T>(start: SpanStart, body: () => T): T {
+  /**
+   * Runs `body` as one span. Pass its arguments: a closure over the parameters of its caller would be paid for by every
+   * call of that function, also without a profile.
+   */
+  around<T, A extends readonly unknown[]>(
+    start: SpanStart,
+    body: (...args: A) => T,
+    ...args: A
+  ): T {
     const sink = this.#sink;
-    if (!sink) return body();
+    if (!sink) return body(...args);
     sink.begin(start);
     try {
-      return body();
+      return body(...args);
     } finally {
       sink.end();
     }

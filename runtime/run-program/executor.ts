@@ -6,7 +6,7 @@ import { hasChangingAttrs, launchAttrs } from '../device/symbolic-attrs.ts';
 import type { TensorMeta } from '../device/tensor-meta.ts';
 import { invariant } from '../errors/invariant.ts';
 import { events } from '../memory/events.ts';
-import { type SpanStart, spans } from '../profiler/spans.ts';
+import { spans } from '../profiler/spans.ts';
 import { isSameTensor } from '../program/alias-op.ts';
 import { type Backend, synchronous } from '../program/backend.ts';
 import { leavesOf } from '../program/fused/fused-op.ts';
@@ -202,7 +202,7 @@ function compileStep(step: Step, results: ResultMemory, binding: Binding): StepA
   const whole: Action = (slots, scalars) => {
     events.op = op.name;
     events.at = at;
-    if (spans.active) runInSpan(span, run, slots, scalars);
+    if (spans.active) spans.around(span, run, slots, scalars);
     else run(slots, scalars);
     if (traceStream.active) {
       traceStream.op(userName(op), device, named(step.op.inputs), named(step.op.outputs));
@@ -212,16 +212,6 @@ function compileStep(step: Step, results: ResultMemory, binding: Binding): StepA
   };
   // A backend only computes kernels.
   return { step, run: whole, computable: run === action ? computable : null };
-}
-
-/** A function of its own, as a closure would cost every run of a step its context. */
-function runInSpan(
-  span: SpanStart,
-  run: Action,
-  slots: readonly Slot[],
-  scalars: Scope['scalars'],
-): void {
-  spans.around(span, () => run(slots, scalars));
 }
 
 interface BoundOp {
@@ -342,7 +332,7 @@ function compileKernel(
     for (let i = 0; i < place.length; i++) place[i]!(slots);
     // Attributes not passed at launch are part of the bound kernel.
     if (now && numbers.update(scalars) && !isTold) launch = bind({ ...now });
-    if (spans.active) spans.around(span, () => launch(inputs, outputs, now));
+    if (spans.active) spans.around(span, launch, inputs, outputs, now);
     else launch(inputs, outputs, now);
     for (let i = 0; i < targets.length; i++) inputs[targets[i]!]!.holder!.version++;
     if (!isKernel) return;

@@ -64,13 +64,6 @@ function bindReduction(
     });
   };
 
-  const isOneCall = rows.outer.shape.length === 0 && before.shape.length === 0;
-
-  const walkRows = (from: number, to: number): void => {
-    const at = [from, to];
-    walk(rows.outer, at, () => alone(at[0]!, at[1]!));
-  };
-
   const perRow = columns.size * count * perElement;
   const outer = sizeOf(rows.outer.shape);
   const work = outer * rows.size * perRow * sizeOf(before.shape);
@@ -81,8 +74,17 @@ function bindReduction(
   const together = isLong ? inPieces(kind, dtype, rows, columns) : null;
   const parts = new Parts(kernel, 10);
   const args = [0, outStep, 0, rowStep, columnStep, 0, columns.size, accumulates, count, countStep];
-  const shareRows = (from: number, to: number): void => {
-    const at = [from, to];
+
+  return ([source], [target]) => {
+    const at = [addressOf(source!, dtype), addressOf(target!, dtype)];
+    if (!(hasRows || together) || !pool.shares(work)) {
+      walk(rows.outer, at, () => alone(at[0]!, at[1]!));
+      return;
+    }
+    if (together) {
+      together(at[0]!, at[1]!, accumulates);
+      return;
+    }
     walk(rows.outer, at, () => {
       const [rowFrom, rowTo] = at as [number, number];
       for (let row = 0; row < rows.size; row += height) {
@@ -93,16 +95,6 @@ function bindReduction(
       }
     });
     parts.run();
-  };
-
-  return ([source], [target]) => {
-    const from = addressOf(source!, dtype);
-    const to = addressOf(target!, dtype);
-    if ((hasRows || together) && pool.shares(work)) {
-      if (together) together(from, to, accumulates);
-      else shareRows(from, to);
-    } else if (isOneCall) take(to, from, rows.size, accumulates);
-    else walkRows(from, to);
   };
 }
 

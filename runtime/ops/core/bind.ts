@@ -88,23 +88,12 @@ function bindInPlace(
     return interceptor.execute(op, inputs, attrs, device)[0]!;
   }
   const operands = apartFromTarget(op, inputs, recorded, sharingWith, copied);
-  if (!recorded && operands === inputs) return executeEagerly(op, inputs, attrs, device)[0]!;
-  return writeApart(op, inputs, operands, attrs, device, recorded);
-}
-
-/** Writes with these operands, of which those that are not the inputs die with the op. */
-function writeApart(
-  op: OpRecord,
-  inputs: readonly Tensor[],
-  operands: readonly Tensor[],
-  attrs: Attrs,
-  device: Device,
-  recorded: boolean,
-): Tensor {
-  const before = () => executeEagerly(copy, inputs.slice(0, 1), {}, device)[0]!;
-  const write = () => executeEagerly(op, operands, attrs, device)[0]!;
   try {
-    return recorded ? recordInPlace(op, attrs, operands, { before, write }) : write();
+    if (!recorded) return executeEagerly(op, operands, attrs, device)[0]!;
+    return recordInPlace(op, attrs, operands, {
+      before: () => executeEagerly(copy, inputs.slice(0, 1), {}, device)[0]!,
+      write: () => executeEagerly(op, operands, attrs, device)[0]!,
+    });
   } finally {
     operands.forEach((operand, i) => {
       if (operand !== inputs[i]) operand.dispose();

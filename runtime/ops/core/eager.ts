@@ -1,5 +1,5 @@
 import { joinViews } from '../../autograd/view-family.ts';
-import type { Device, Launch } from '../../device/device.ts';
+import type { Device } from '../../device/device.ts';
 import { Holder } from '../../device/holder.ts';
 import { type Attrs, operandUse, userName } from '../../device/kernel-op.ts';
 import { contiguousMeta, isContiguousMeta } from '../../device/tensor-meta.ts';
@@ -20,20 +20,9 @@ export function executeEagerly(
   attrs: Attrs,
   device: Device,
 ): Tensor[] {
-  return spans.active
-    ? executeInSpan(op, inputs, attrs, device)
-    : execute(op, inputs, attrs, device);
-}
-
-/** A function of its own, like `launchInSpan`: a closure would cost every call its context. */
-function executeInSpan(
-  op: OpRecord,
-  inputs: readonly Tensor[],
-  attrs: Attrs,
-  device: Device,
-): Tensor[] {
+  if (!spans.active) return execute(op, inputs, attrs, device);
   const span = { kind: 'op', name: userName(op), device: device.name } as const;
-  return spans.around(span, () => execute(op, inputs, attrs, device));
+  return spans.around(span, execute, op, inputs, attrs, device);
 }
 
 function execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[] {
@@ -89,15 +78,16 @@ function run(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Devi
   const outer = events.op;
   events.op = op.name;
   // An array that grows by `push` takes room for 17 elements.
-  const outputs = new Array<Tensor>(op.inPlace ? metas.length + 1 : metas.length);
+  const outputs = op.inPlace ? inputs.slice(0, 1) : new Array<Tensor>(metas.length);
   try {
     for (let i = 0; i < metas.length; i++) {
       outputs[i] = new Tensor(metas[i]!, new Holder(device, bytes[i]!));
     }
-    if (op.inPlace) outputs[metas.length] = inputs[0]!;
     const now = varies ? attrs : undefined;
-    if (spans.active) launchInSpan(op, launch, inputs, outputs, now, device);
-    else launch(inputs, outputs, now);
+    if (spans.active) {
+      const span = { kind: 'kernel', name: op.name, device: device.name } as const;
+      spans.around(span, launch, inputs, outputs, now);
+    } else launch(inputs, outputs, now);
     // A transfer emits its own copy event.
     if (op.kernel.kind !== 'transfer') events.kernel(device.name, op.name);
     if (traceStream.active) traceEager(op, device, inputs, outputs);
@@ -109,18 +99,6 @@ function run(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Devi
   } finally {
     events.op = outer;
   }
-}
-
-function launchInSpan(
-  op: OpRecord,
-  launch: Launch,
-  inputs: readonly Tensor[],
-  outputs: readonly Tensor[],
-  attrs: Attrs | undefined,
-  device: Device,
-): void {
-  const span = { kind: 'kernel', name: op.name, device: device.name } as const;
-  spans.around(span, () => launch(inputs, outputs, attrs));
 }
 
 function traceEager(
