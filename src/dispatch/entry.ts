@@ -1,6 +1,5 @@
 import { enableGrad, gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import type { Holder } from '../../runtime/device/holder.ts';
-import { events } from '../../runtime/memory/events.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
 import { joinSame } from '../../runtime/run-program/same-outputs.ts';
@@ -26,7 +25,7 @@ import { watchingReruns } from './materialize/reruns.ts';
 import { compileDonation } from './ownership/donation.ts';
 import { EarlyDisposal } from './ownership/early-disposal.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
-import type { SubgraphVariants } from './subgraph-variants.ts';
+import { runMarked, type SubgraphVariants } from './subgraph-variants.ts';
 import { compileUnchosen } from './unchosen.ts';
 
 export type EntryOutcome =
@@ -392,23 +391,4 @@ const nothing: readonly Tensor[] = [];
 function lastingOutputs({ program, makes, reads }: TraceResult): readonly number[] {
   if (!makes.some(({ kind }) => kind === 'list')) return [];
   return program.outputs.flatMap((_, i) => (reads.includes(i) ? [] : [i]));
-}
-
-let calls = 0;
-
-/** Records the start and end of a subgraph's run as events, so that a log shows it. */
-function runMarked(
-  subgraph: SubgraphVariants,
-  inputs: readonly Tensor[],
-  donated: number,
-  numbers: readonly number[],
-): Tensor[] {
-  const call = calls++;
-  if (!events.active) return subgraph.run(inputs, donated, numbers);
-  events.mark(`START SOT_CALL_${call}`);
-  try {
-    return subgraph.run(inputs, donated, numbers);
-  } finally {
-    events.mark(`END SOT_CALL_${call}`);
-  }
 }

@@ -1,5 +1,6 @@
 import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import type { Device } from '../../runtime/device/device.ts';
+import { events } from '../../runtime/memory/events.ts';
 import { holdsLines } from '../../runtime/program/checks.ts';
 import { hasControl } from '../../runtime/program/plan.ts';
 import type { ValueId } from '../../runtime/program/program.ts';
@@ -263,4 +264,23 @@ function numbersIn(bits: number): number[] {
   const numbers: number[] = [];
   for (let i = 0; bits >> i > 0; i++) if ((bits >> i) & 1) numbers.push(i);
   return numbers;
+}
+
+let calls = 0;
+
+/** Records the start and end of a subgraph's run as events, so that a log shows it. */
+export function runMarked(
+  subgraph: SubgraphVariants,
+  inputs: readonly Tensor[],
+  donated: number,
+  numbers: readonly number[],
+): Tensor[] {
+  const call = calls++;
+  if (!events.active) return subgraph.run(inputs, donated, numbers);
+  events.mark(`START SOT_CALL_${call}`);
+  try {
+    return subgraph.run(inputs, donated, numbers);
+  } finally {
+    events.mark(`END SOT_CALL_${call}`);
+  }
 }
