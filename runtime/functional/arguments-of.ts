@@ -1,11 +1,7 @@
 /** Accepts PyTorch's arguments by position or by name: `new nn.Softplus(2, 1)`, `new nn.Softplus({ threshold: 1 })`. */
 
-import {
-  canBeOptions,
-  expectOptions,
-  givenBothWays,
-  type OptionKinds,
-} from '../options/expect-options.ts';
+import { expectOptions, givenBothWays, type OptionKinds } from '../options/expect-options.ts';
+import { isTensor } from '../options/is-tensor.ts';
 
 /** The object with all arguments by name, which may be passed as the only argument. */
 type ByName<First> = Exclude<
@@ -24,7 +20,9 @@ export function argumentsOf<First>(
   ...others: readonly unknown[]
 ): ByName<First> {
   const args = [first, ...others];
-  const isByName = canBeOptions(first);
+  // Captures follow this function into a constructor, but not into `canBeOptions`.
+  const isByName =
+    typeof first === 'object' && first !== null && !Array.isArray(first) && !isTensor(first);
   const other = others.find((each) => each !== undefined);
   if (isByName && other !== undefined) throw givenBothWays(owner, other, Object.keys(kinds));
   const byName = isByName
