@@ -46,6 +46,12 @@ export class FreedNodes {
     return [...this.#sets.certainly, ...this.#sets.possibly];
   }
 
+  /** Whether no backward of this program or its regions has freed a node. */
+  get isEmpty(): boolean {
+    const { certainly, possibly } = this.#sets;
+    return certainly.size === 0 && possibly.size === 0;
+  }
+
   isFreed(node: GradNode): boolean {
     return this.#sets.certainly.has(node) || (this.#outside?.isFreed(node) ?? false);
   }

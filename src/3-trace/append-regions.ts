@@ -10,6 +10,7 @@ import { type PlannedSite, SiteCall } from '../regions/site-call.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
 import { checkpointsIn } from './control-flow/awaited-checkpoints.ts';
 import { followRegions } from './control-flow/copies-in-regions.ts';
+import { freedResults, loseFreed, loseMixed, noteSites } from './control-flow/freed-in-regions.ts';
 import { replayRegions } from './control-flow/replay-regions.ts';
 import { finishedRegion } from './state/region-builder.ts';
 import type { DeferredNumber } from './state/tape.ts';
@@ -73,10 +74,13 @@ export function appendRegions(
     // The merge is not a user op: even inside `noGrad`, a result keeps the autograd history of the path that
     // computed it.
     const mode = gradEnabled() || leavesHistory(operands, given) ? enableGrad : noGrad;
-    return mode(() => appendControl(builder, op, operands, regions, differentiate)).slice(0, -1);
+    const results = mode(() => appendControl(builder, op, operands, regions, differentiate));
+    loseFreed(builder, results, freed);
+    return results.slice(0, -1);
   };
   const { builder } = tracer;
   const regions = programs.map(finishedRegion);
+  const { freed, mixed } = freedResults(tracer, op, inputs, regions);
   const inside = checkpointsIn(
     tracer,
     op,
@@ -90,6 +94,8 @@ export function appendRegions(
     }),
   );
   inside.awaitedBy(results);
+  noteSites(tracer, results, freed);
+  loseMixed(tracer, results, mixed);
   for (const { region } of regions) builder.freedNodes.notePossibly(region.builder.freedNodes.all);
   const own = inputs.slice(0, inputs.length - regions[0]!.captured.length);
   tracer.record(

@@ -34,8 +34,13 @@ export function isLeaf(node: GradNode | Tensor): node is Tensor {
 
 /** Returns the op at which backward would find a freed node; null if the graph is intact. */
 export function freedBelow(root: Tensor, builder: ProgramBuilder): string | null {
+  return freedNode(root, builder)?.name ?? null;
+}
+
+/** Returns the node at which backward would find the graph freed; null if the graph is intact. */
+export function freedNode(root: Tensor, builder: ProgramBuilder): GradNode | null {
   for (const node of nodesBelow(root)) {
-    if (!isLeaf(node) && builder.freedNodes.isFreed(node)) return node.name;
+    if (!isLeaf(node) && builder.freedNodes.isFreed(node)) return node;
   }
   return null;
 }
