@@ -102,11 +102,15 @@ function runInParts(run: ForwardRun, plan: Plan, passInner: PassOutput): void {
   for (const { part, output } of partsAtOutputs(plan)) {
     executableOf(run, part, plan).run(run.scope);
     if (!output) continue;
-    const { id, numbers } = output;
+    const { id, numbers, isRead } = output;
     if (!slots[id]!.holder) continue;
     let gradient = run.subgraph.take(slots, id);
     slots[id]!.release();
     for (const index of numbers) gradient = passInner(index, gradient);
+    if (!isRead) {
+      gradient.dispose();
+      continue;
+    }
     const meta = run.subgraph.values[id]!;
     if (isDynamic(meta, gradient)) enterDynamic(slots[id]!, gradient);
     else {

@@ -11,6 +11,7 @@ import type { Plan, Step } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { isUnreadGradient } from './backward/partial-backward.ts';
 
 /**
  * Returns a handle to the same elements in exclusive memory with the planned layout, because the program may
@@ -29,10 +30,17 @@ export function asPlanned(gradient: Tensor, { strides }: TensorMeta): Tensor {
   }
 }
 
+interface OutputGradient {
+  readonly id: ValueId;
+  readonly numbers: readonly number[];
+  /** False if it leads to no target, and only hooks observe it. */
+  readonly isRead: boolean;
+}
+
 /** Part of a backward plan, and the output gradient that is complete after it; null for the last part. */
 interface PlanPart {
   readonly part: Plan;
-  readonly output: { readonly id: ValueId; readonly numbers: readonly number[] } | null;
+  readonly output: OutputGradient | null;
 }
 
 const inner = new WeakMap<Plan, ReadonlySet<number> | null>();
@@ -72,7 +80,11 @@ function cut(plan: Plan): readonly PlanPart[] {
     const numbers = numbersOf(step);
     if (!numbers) return;
     const id = step.op.outputs[0]!;
-    found.push({ part: partOf(plan.steps.slice(from, i + 1)), output: { id, numbers } });
+    const isRead = !isUnreadGradient(step);
+    // The executor would free a value without a reader before the hooks receive it.
+    const last = isRead ? step : { ...step, frees: step.frees.filter((each) => each !== id) };
+    const part = partOf([...plan.steps.slice(from, i), last]);
+    found.push({ part, output: { id, numbers, isRead } });
     from = i + 1;
   });
   return [...found, { part: partOf(plan.steps.slice(from)), output: null }];

@@ -1,7 +1,12 @@
 import type { BackwardPart } from '../../program/plan.ts';
 import type { GradientContribution, ValueId, ValueTable } from '../../program/program.ts';
 import type { RequestedGradients } from '../../tensor/grad-node.ts';
-import { leadingOutputs, type PartialBackward, partialBackward } from './partial-backward.ts';
+import {
+  isUnreadGradient,
+  leadingOutputs,
+  type PartialBackward,
+  partialBackward,
+} from './partial-backward.ts';
 
 /** One item per output; null or undefined if the output has no gradient. */
 type Gradients = readonly unknown[];
@@ -131,8 +136,9 @@ export class BackwardVariants {
 
   /** Returns null if nothing is omitted. */
   #limited(requested: RequestedGradients): RequestedGradients | null {
-    const { gradInputs } = this.#backward;
-    return gradInputs.every((id, i) => id === null || requested.targets[i]) ? null : requested;
+    const { gradInputs, plan } = this.#backward;
+    const isAll = gradInputs.every((id, i) => id === null || requested.targets[i]);
+    return isAll && !plan.steps.some(isUnreadGradient) ? null : requested;
   }
 
   /** Returns the set of missing gradients as bits of a number, or as text. */

@@ -181,12 +181,17 @@ function numbersOf({ op, attrs }: ProgramOp): readonly number[] {
   return op === outputGradientOp ? (attrs.outputs as readonly number[]) : [];
 }
 
+/** Whether the step completes the gradient of an output that leads to no target. */
+export function isUnreadGradient({ op, frees }: Step): boolean {
+  return op.op === outputGradientOp && frees.includes(op.outputs[0]!);
+}
+
 /**
  * Whether the step can be omitted if its results aren't needed. If all gradients are requested, control ops are kept,
- * except earlier sums.
+ * except earlier sums, and so are gradients of outputs, which hooks receive.
  */
 function isPure({ op: { op, outputs } }: Step, isLimited: boolean): boolean {
-  const isKept = op.kernel.kind === 'control' && op !== earlierSum;
+  const isKept = (op.kernel.kind === 'control' && op !== earlierSum) || op === outputGradientOp;
   return outputs.length > 0 && (isLimited || !isKept);
 }
 

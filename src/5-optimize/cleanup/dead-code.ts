@@ -1,10 +1,12 @@
 import { hasEffect } from '../../../runtime/program/control-ops.ts';
+import { outputGradientOp } from '../../../runtime/program/output-gradient-op.ts';
 import type { JointProgram, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { Staged } from '../facts/pass.ts';
 
 /**
  * Eliminates ops whose outputs are unused. Keeps ops that `needed` values depend on, in-place writes, since they may be
- * visible elsewhere, and ops with an observable effect.
+ * visible elsewhere, ops with an observable effect, and gradients of outputs, which hooks or `grad` may ask for even if
+ * they lead to no leaf.
  */
 export function eliminateDeadCode(
   ops: readonly ProgramOp[],
@@ -14,7 +16,8 @@ export function eliminateDeadCode(
   const kept: ProgramOp[] = [];
   for (let i = ops.length - 1; i >= 0; i--) {
     const op = ops[i]!;
-    if (!hasEffect(op) && !op.outputs.some((id) => live.has(id))) continue;
+    const isObserved = hasEffect(op) || op.op === outputGradientOp;
+    if (!isObserved && !op.outputs.some((id) => live.has(id))) continue;
     for (const id of op.inputs) live.add(id);
     if (op.before !== undefined) live.add(op.before);
     kept.push(op);
