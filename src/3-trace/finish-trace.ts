@@ -12,6 +12,7 @@ import {
   distinctElements,
   distinctInputs,
   distinctTargets,
+  viewsOfOne,
 } from './inputs/distinct-inputs.ts';
 import { withoutImplied } from './inputs/implied-guards.ts';
 import { sizeIn } from './inputs/sizes.ts';
@@ -58,6 +59,7 @@ export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): 
     sizes: sizes.reads.map((read) => sizeIn(read.tensor, read)),
     resized: null,
     needsGrad: inputs.map(({ tensor }) => tensor.requiresGrad),
+    viewsOfOne: viewsOfOne(inputs),
     differentiable: outputs.differentiable(),
     lost: outputs.lost(),
     program,
@@ -191,6 +193,7 @@ export function refusedTrace(tracer: Tracer, { cause, perhaps }: RejectedEagerly
     sizes: tracer.sizes.reads.map((read) => sizeIn(read.tensor, read)),
     resized: null,
     needsGrad: [],
+    viewsOfOne: [],
     differentiable: [],
     optional: [],
     same: [],

@@ -57,6 +57,8 @@ const openSizesLimit = 64;
 /** After this many entries at one point, numbers that came out of a break are no longer constants. */
 const volatileAfter = 4;
 
+const noneRead = { saved: [], afterWrites: [] };
+
 /** Why a part is not compiled. */
 interface NotCompiled {
   readonly why: string;
@@ -260,7 +262,7 @@ export class FrameCompiler {
     const usual = this.#inForce(result, stages, first, []);
     return new SubgraphVariants(
       usual,
-      ({ forward, planned }) => (mayBeRead ? readByGradients(forward, planned) : []),
+      ({ forward, planned }) => (mayBeRead ? readByGradients(forward, planned) : noneRead),
       ({ donated, asTraced, portable, compact, rate }: PlanChoice) => {
         const memory = portable ? portableMemory(first.memory) : first.memory;
         const options = asTraced
@@ -274,6 +276,7 @@ export class FrameCompiler {
       result.inputs.flatMap(({ kind }, i) =>
         kind === 'register' || kind === 'argument' ? [i] : [],
       ),
+      result.viewsOfOne,
     );
   }
 

@@ -4,17 +4,22 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import { readOutside } from '../regions/append-control.ts';
 
-/**
- * Indices of the inputs whose data is saved for backward, also by branches and loops, or read after a write,
- * possibly by a backward inside the program, whose ops look like any others.
- */
+/** Indices of the inputs whose data gradients read. */
+export interface ReadByGradients {
+  /** Saved for backward, also by branches and loops. */
+  readonly saved: readonly number[];
+  /** Read after a write, possibly by a backward inside the program, whose ops look like any others. */
+  readonly afterWrites: readonly number[];
+}
+
 export function readByGradients(
   { inputs, ops }: Program,
   { backward }: PlannedSubgraph,
-): readonly number[] {
+): ReadByGradients {
   const roots = new Map<ValueId, ValueId>();
   const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
-  const read = new Set<ValueId>();
+  const afterWrites = new Set<ValueId>();
+  const saved = new Set<ValueId>();
   let written = false;
   for (const each of ops) {
     const { op, inputs: operands, outputs } = each;
@@ -22,14 +27,15 @@ export function readByGradients(
     if (op.kernel.kind === 'view') roots.set(outputs[0]!, rootOf(operands[0]!));
     else if (written) {
       operands.forEach((id, i) => {
-        if (!targets.includes(i) && operandUse(op, i) === 'data') read.add(rootOf(id));
+        if (!targets.includes(i) && operandUse(op, i) === 'data') afterWrites.add(rootOf(id));
       });
     }
     written ||= targets.length > 0;
-    for (const id of readByBackwardOf(each)) read.add(rootOf(id));
+    for (const id of readByBackwardOf(each)) saved.add(rootOf(id));
   }
-  for (const id of backward?.saved.withData ?? []) read.add(rootOf(id));
-  return inputs.flatMap((id, i) => (read.has(id) ? [i] : []));
+  for (const id of backward?.saved.withData ?? []) saved.add(rootOf(id));
+  const among = (ids: ReadonlySet<ValueId>) => inputs.flatMap((id, i) => (ids.has(id) ? [i] : []));
+  return { saved: among(saved), afterWrites: among(afterWrites) };
 }
 
 /** The operands of a branch or loop that its own backward reads. */

@@ -12,6 +12,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { CurrentPlan, ReadySubgraph } from './current-plan.ts';
 import type { CopiesViews, SavedInput } from './ownership/saved-views.ts';
+import type { ReadByGradients } from './read-by-gradients.ts';
 import type { Recomputing } from './step-budget.ts';
 
 /** The facts that the plan of a subgraph may assume in one call. */
@@ -90,15 +91,18 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   /** Whether it has control ops, whose decisions determine its bytes. */
   readonly decides: boolean;
   /** For each plan, the inputs whose previous data a gradient reads although an input is written. */
-  readonly #readByGradients = new WeakMap<ReadySubgraph, readonly number[]>();
-  readonly #readByGradientsOf: (stages: SubgraphStages) => readonly number[];
+  readonly #readByGradients = new WeakMap<ReadySubgraph, ReadByGradients>();
+  readonly #readByGradientsOf: (stages: SubgraphStages) => ReadByGradients;
+  /** Inputs that the trace knew to be views of one memory. */
+  readonly #viewsOfOne: readonly (readonly number[])[];
   readonly device: Device;
 
   constructor(
     usual: CurrentPlan,
-    readByGradientsOf: (stages: SubgraphStages) => readonly number[],
+    readByGradientsOf: (stages: SubgraphStages) => ReadByGradients,
     compile: (choice: PlanChoice) => CurrentPlan,
     crossing: readonly number[],
+    viewsOfOne: readonly (readonly number[])[],
   ) {
     const { subgraph, savedInputs } = usual.ready;
     this.#readByGradientsOf = readByGradientsOf;
@@ -114,6 +118,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     this.device = subgraph.planned.values[0]!.device;
     this.#compile = compile;
     this.#crossing = crossing;
+    this.#viewsOfOne = viewsOfOne;
   }
 
   /** `donated`: a bit set of inputs. `numbers`: the scalar inputs. */
@@ -218,18 +223,29 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   aliasesWritten(inputs: readonly Tensor[]): boolean {
     if (this.written.length === 0) return false;
     const { ready } = this.#plans.usual;
-    if (this.#readOf(ready).length === 0 && !ready.stages.planned.backward) return false;
+    const usual = this.#readOf(ready);
+    const isRead = usual.saved.length + usual.afterWrites.length > 0;
+    if (!isRead && !ready.stages.planned.backward) return false;
     const shared = sharedMemory(inputs);
     if (!shared) return false;
-    const confused = [...this.#readOf(ready), ...this.#readOf(this.#tracedPlan().ready)];
-    return shared.some((holder) => {
-      const isOf = (i: number) => inputs[i]!.holder === holder;
-      const [read, written] = [confused.filter(isOf), this.written.filter(isOf)];
-      return read.some((i) => written.some((k) => k !== i));
-    });
+    const traced = this.#readOf(this.#tracedPlan().ready);
+    const isWritten = (i: number, isApart: (k: number) => boolean): boolean => {
+      const { holder } = inputs[i]!;
+      if (!shared.includes(holder!)) return false;
+      return this.written.some((k) => k !== i && inputs[k]!.holder === holder && !isApart(k));
+    };
+    // A backward inside the program was traced with the versions of these inputs' one memory.
+    const knownWith = (i: number) => {
+      const known = this.#viewsOfOne.find((group) => group.includes(i)) ?? none;
+      return (k: number) => known.includes(k);
+    };
+    return (
+      [...usual.saved, ...traced.saved].some((i) => isWritten(i, () => false)) ||
+      [...usual.afterWrites, ...traced.afterWrites].some((i) => isWritten(i, knownWith(i)))
+    );
   }
 
-  #readOf(ready: ReadySubgraph): readonly number[] {
+  #readOf(ready: ReadySubgraph): ReadByGradients {
     return getOrInsert(this.#readByGradients, ready, () => this.#readByGradientsOf(ready.stages));
   }
 

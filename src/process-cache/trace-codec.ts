@@ -108,4 +108,5 @@ export const trace = record<KeptTrace>({
   reads: integers(),
   optional: integers(),
   same: list(same),
+  viewsOfOne: list(integers()),
 });

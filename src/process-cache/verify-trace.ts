@@ -21,6 +21,10 @@ export function verifyTrace(trace: KeptTrace, frames: readonly Frame[]): void {
   const { program, inputs, numbers, needsGrad, differentiable, lost, scalars, makes } = trace;
   const { inputs: taken, outputs, values } = program;
   expect(inputs.length === taken.length && needsGrad.length === taken.length, 'inputs');
+  expect(
+    trace.viewsOfOne.flat().every((i) => i < inputs.length),
+    'inputs',
+  );
   expect(differentiable.length === outputs.length && lost.length === outputs.length, 'outputs');
   expect(scalars.inputs().length === numbers.length, 'numbers');
   const isOutput = (index: number) => index < outputs.length;

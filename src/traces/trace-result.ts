@@ -361,6 +361,8 @@ export interface TraceResult {
   /** Set if the trace also serves other sizes. */
   readonly resized: Resized | null;
   readonly needsGrad: readonly boolean[];
+  /** Inputs that were views of one memory when they were traced, by their indices. */
+  readonly viewsOfOne: readonly (readonly number[])[];
   /** Whether the caller may request the gradient of each output. */
   readonly differentiable: readonly boolean[];
   /** For each output, why its graph no longer has a backward; null if it has one, or no graph. */

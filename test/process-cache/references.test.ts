@@ -49,7 +49,7 @@ type Parts = any[];
 /** Where they are: properties are written in the order of the codec. */
 const at = {
   ...{ guards: 0, inputs: 1, numbers: 2, needsGrad: 6, differentiable: 7, lost: 8, makes: 10 },
-  ...{ effects: 11, outcome: 18, reruns: 19, reads: 20, optional: 21, same: 22 },
+  ...{ effects: 11, outcome: 18, reruns: 19, reads: 20, optional: 21, same: 22, viewsOfOne: 23 },
 };
 
 /** Every variant of this kind: a list of the kind and its properties. */
@@ -146,6 +146,7 @@ const damages: Readonly<Record<string, Readonly<Record<string, [Name, Edit]>>>> 
   inputs: {
     'of the program': ['effects', drop(at.inputs)],
     'that need gradients': ['effects', drop(at.needsGrad)],
+    'that are views of one memory': ['effects', add(at.viewsOfOne, [0, missing])],
   },
   numbers: {
     'of the program': ['effects', (trace) => trace[at.numbers].push(trace[at.inputs][0])],

@@ -1,4 +1,6 @@
 import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
+import { getOrInsert } from '../../../runtime/collections/get-or-insert.ts';
+import type { Holder } from '../../../runtime/device/holder.ts';
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
@@ -89,4 +91,14 @@ export function distinctElements(inputs: readonly TraceInput[]): Guard[] {
   const elements = differentiable.filter(({ list }) => list);
   const others = differentiable.filter(({ list }) => !list);
   return elements.length > 0 ? distinct(elements, others) : [];
+}
+
+/** Returns the groups of inputs that are views of one memory; none if the number of inputs varies. */
+export function viewsOfOne(inputs: readonly TensorInput[]): readonly (readonly number[])[] {
+  if (inputs.some(({ list }) => list)) return [];
+  const groups = new Map<Holder | null, number[]>();
+  for (const [i, { actual }] of inputs.entries()) {
+    getOrInsert(groups, actual.holder, () => []).push(i);
+  }
+  return [...groups.values()].filter(({ length }) => length > 1);
 }

@@ -169,6 +169,7 @@ export class TensorInputs {
     const strides = isContiguous ? contiguousStrides(shape) : actual.strides;
     const input = this.#builder.input({ dtype, shape, strides, offset: 0, device });
     const traced = requireGrad(input, requiresGrad);
+    this.#linkMemory(actual, traced);
     this.list.push({ source, tensor: traced, actual, list });
     this.#t.journal.noteInput(() => {
       variable.traced = null;
@@ -179,6 +180,16 @@ export class TensorInputs {
     this.#inputOf.set(actual, variable);
     this.#variablesOf.set(actual, [variable]);
     return traced;
+  }
+
+  /** Has a write to one view of a memory count as a write to its others, as eager execution counts it. */
+  #linkMemory(actual: Tensor, traced: Tensor): void {
+    const others = this.list.filter((each) => each.actual.holder === actual.holder);
+    if (others.length === 0) return;
+    const { memory } = this.#builder;
+    memory.noteShared(
+      [...others.map((each) => each.tensor), traced].map((t) => this.#builder.valueOf(t)),
+    );
   }
 
   /** Makes the variable, and all others that refer to the same tensor, represent `next`. */
