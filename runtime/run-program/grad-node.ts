@@ -67,9 +67,13 @@ export class RunProgramNode extends GradNode {
     super(targets, owners);
     this.subgraph = subgraph;
     this.scope = scope;
-    this.results = new OpenResults(this.backward, (part, isRepeatable) => {
-      return isRepeatable ? this.#eagerRefusal(part, []) : this.secondBackward(part);
-    });
+    this.results = new OpenResults(
+      this.backward,
+      (part, isRepeatable) =>
+        isRepeatable ? this.#eagerRefusal(part, []) : this.secondBackward(part),
+      (output) => subgraph.backwards!.ofOutputs(new Set([output])),
+      subgraph.recorded && (() => neededByOpen(this, this.results.closed.map(numbersOf))),
+    );
     const { withData } = this.backward.saved;
     this.#versions = withData.map((id) => scope.slots[id]!.holder!.version);
     this.#onTapes = new ValuesOnTapes(scope.slots, withData);
@@ -342,9 +346,7 @@ export class RunProgramNode extends GradNode {
   closeThrough({ outputs, requested }: Backward, values: readonly { readonly of: number }[]): void {
     const { gradOutputs } = this.backward;
     const through = values.map(({ of }) => gradOutputs.length + of);
-    this.results.closeThrough({ outputs: [...outputs, ...through], requested }, () => {
-      return neededByOpen(this, this.results.closed.map(numbersOf));
-    });
+    this.results.closeThrough({ outputs: [...outputs, ...through], requested });
   }
 
   #eagerRefusal(part: Backward, changed: readonly KeptAt[]): AutogradError | null {

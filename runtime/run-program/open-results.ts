@@ -17,20 +17,35 @@ export class OpenResults {
   readonly #repeatable: ReadonlySet<ValueId>;
   /** The values that later backwards may read; null if no backward can follow. */
   #needed: ReadonlySet<ValueId> | null = null;
-  /** Whether forward values have received gradients, so that only a replay of the run shows which results are open. */
+  /**
+   * Whether only a replay of the run shows which results are open: its path decides, or forward values have received
+   * gradients.
+   */
   isOpenByReplay = false;
   /** All backwards without `retainGraph`. */
   readonly #closed: ClosedResults[] = [];
   readonly #refused: (part: ClosedResults, isRepeatable: boolean) => AutogradError | null;
+  readonly #ofOutput: (output: number) => BackwardVariant;
+  readonly #neededOnPath: (() => ReadonlySet<ValueId> | null) | null;
+  /** Whether the path of the run shows what an earlier backward has closed. */
+  #isByPath = false;
 
-  /** `refused` returns the error for a backward that has partly run before; null if eager execution runs it again. */
+  /**
+   * `refused` returns the error for a backward that has partly run before; null if eager execution runs it again.
+   * `neededOnPath` returns the values that later backwards may read on the path of the run; null if none can follow. It
+   * is null itself for a program without a compiler.
+   */
   constructor(
     backward: BackwardPart,
     refused: (part: ClosedResults, isRepeatable: boolean) => AutogradError | null,
+    ofOutput: (output: number) => BackwardVariant,
+    neededOnPath: (() => ReadonlySet<ValueId> | null) | null,
   ) {
     this.#backward = backward;
     this.#repeatable = repeatableGradients(backward);
     this.#refused = refused;
+    this.#ofOutput = ofOutput;
+    this.#neededOnPath = neededOnPath;
   }
 
   /**
@@ -60,8 +75,39 @@ export class OpenResults {
   choose(variant: BackwardVariant, retainGraph: boolean): PartialBackward {
     this.expectOpen(variant);
     if (retainGraph) return variant.retaining;
-    this.#close(variant);
+    this.#isByPath ||= this.#dependsOnPath(variant);
+    if (this.#isByPath) this.closeThrough(variant);
+    else this.#close(variant);
     return this.#readsLater() ? variant.retaining : variant.freeing;
+  }
+
+  /** Whether only the path shows if this backward, of a program with branches or loops, closes another result. */
+  #dependsOnPath(variant: BackwardVariant): boolean {
+    const { gradOutputs, plan } = this.#backward;
+    if (!this.#neededOnPath || gradOutputs.length < 2 || !decides(plan)) return false;
+    if (this.#closed.length > 0) return this.#mayCloseMore(variant);
+    let known = firstDependsOnPath.get(variant);
+    if (known === undefined) {
+      known = this.#mayCloseMore(variant);
+      firstDependsOnPath.set(variant, known);
+    }
+    return known;
+  }
+
+  #mayCloseMore(variant: BackwardVariant): boolean {
+    const { gradOutputs, plan } = this.#backward;
+    const closed = new Set([variant, ...this.#closed].flatMap(({ outputs }) => outputs));
+    if (closed.size >= gradOutputs.length) return false;
+    const given = [...closed].flatMap((i) => gradOutputs[i] ?? []);
+    const certain = certainlyDerived(given, plan);
+    const done = new Set([...this.#differentiated, ...variant.freeing.differentiated]);
+    return gradOutputs.some((id, i) => {
+      if (id === null || closed.has(i)) return false;
+      const common = [...this.#ofOutput(i).freeing.differentiated].filter((each) => done.has(each));
+      if (common.length === 0) return false;
+      const own = certainlyDerived([id], plan);
+      return !common.some((each) => certain.has(each) && own.has(each));
+    });
   }
 
   #close(variant: BackwardVariant): void {
@@ -119,13 +165,13 @@ export class OpenResults {
   }
 
   /**
-   * Notes a backward that has received gradients of forward values, whose outputs are numbered after the program's.
-   * `neededAfter` returns the values that later backwards may read; null if none can follow.
+   * Notes a backward after which only a replay of the run shows which results are open: its path decides, or it has
+   * received gradients of forward values, whose outputs are numbered after the program's.
    */
-  closeThrough(part: ClosedResults, neededAfter: () => ReadonlySet<ValueId> | null): void {
+  closeThrough(part: ClosedResults): void {
     this.#closed.push(part);
     this.isOpenByReplay = true;
-    this.#needed = neededAfter();
+    this.#needed = this.#neededOnPath!();
   }
 
   get allDone(): boolean {
@@ -148,6 +194,9 @@ function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {
 
 /** The values needed after the first backward of a run, cached by its plan. */
 const neededAfter = new WeakMap<PartialBackward, ReadonlySet<ValueId> | null>();
+
+/** Whether the path shows what the first backward of a run closes. */
+const firstDependsOnPath = new WeakMap<BackwardVariant, boolean>();
 
 const repeatable = new WeakMap<BackwardPart, ReadonlySet<ValueId>>();
 
@@ -176,6 +225,20 @@ function findRepeatable({ gradOutputs, plan, saved }: BackwardPart): ReadonlySet
     for (const id of op.inputs) found.delete(id);
   }
   return gradOutputs.some((id) => found.has(id!)) ? found : new Set();
+}
+
+function decides({ steps }: Plan): boolean {
+  return steps.some(({ regions }) => regions);
+}
+
+/** Returns the gradients that these lead to on all paths. */
+function certainlyDerived(given: readonly ValueId[], { steps }: Plan): ReadonlySet<ValueId> {
+  const derived = new Set(given);
+  for (const { op, regions } of steps) {
+    if (regions || !op.inputs.some((id) => derived.has(id))) continue;
+    for (const id of op.outputs) derived.add(id);
+  }
+  return derived;
 }
 
 /** Returns the given gradients and everything backward computes from them. */

@@ -12,6 +12,7 @@ import type {
   GradientProgram,
   GradientRequest,
   HigherOrderGradients,
+  IsOpen,
   KeptAt,
   ReadValue,
   TakenPath,
@@ -48,7 +49,7 @@ import { type KeptMasks, keptMasks, readingMasks, shiftBackwardIds } from './kep
 import { onlyOn } from './only-on-path.ts';
 import { recomputeValues } from './recompute-values.ts';
 
-/** The number of paths whose arrivals are cached. */
+/** The number of paths whose arrivals and open results are cached. */
 const mostPaths = 64;
 
 export interface Making extends Differentiated {
@@ -127,13 +128,17 @@ export function withHigherOrderGradients(
   };
   const makingOn = (path: TakenPath | null) => (path ? onlyOn(making, stages, path) : making);
   const arrivals = new RecentlyUsed<string, readonly GradientContribution[]>(mostPaths);
+  const open = new RecentlyUsed<string, IsOpen>(mostPaths);
   const higherOrder: HigherOrderGradients = {
     at: (request) => gradientProgram(makingOn(request.path), request),
     eagerRefusal: ({ path, changed, ...refused }) => {
       const own = makingOn(path);
       return eagerRefusal(own, { ...refused, changed: changed.flatMap((at) => valuesAt(own, at)) });
     },
-    stillOpen: ({ path, earlier }) => stillOpen(makingOn(path), earlier),
+    stillOpen: ({ path, earlier }) => {
+      const key = JSON.stringify([path, earlier]);
+      return open.get(key, () => stillOpen(makingOn(path), earlier));
+    },
     arrivals: (path) => {
       return arrivals.get(JSON.stringify(path), () => replayedArrivals(makingOn(path)));
     },
