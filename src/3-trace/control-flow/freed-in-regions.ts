@@ -14,7 +14,7 @@ import type { FinishedRegion } from '../state/region-builder.ts';
 import type { Tracer } from '../state/tracer.ts';
 
 /**
- * What a value brings along: no graph, an intact one, or one that a backward has freed, with a freed node. 'mixed' with
+ * The state of a value's graph: there is none, it is intact, or a backward has freed it, with a freed node. 'mixed' with
  * a freed node of some path, if the paths differ.
  */
 type Graph = 'none' | 'intact' | Freed;
@@ -25,7 +25,7 @@ interface Freed {
 }
 
 /** Results of a branch or loop by their index, with a freed node below them. */
-export type FreedResults = ReadonlyMap<number, GradNode>;
+type FreedResults = ReadonlyMap<number, GradNode>;
 
 /**
  * Returns the results whose graph is freed on all paths that give them one, and those whose graph is freed on some of
