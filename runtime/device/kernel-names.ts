@@ -118,6 +118,10 @@ export type KernelName =
   | 'logAbsDet'
   /** (x [.., m, n]) → [L and U in one matrix, the original row of each row: int32 [.., m]]. */
   | 'luFactors'
+  /** (int32 [.., m]: the original row of each row) → int32 [.., k]: the row, from 1 on, that each pivot came from. */
+  | 'luPivots'
+  /** (pivots: int32 [.., k]) → int32 [.., m]: the original row of each row. */
+  | 'luRows'
   /** (x, a) → how gamma-distributed numbers x move with the shape a of their distribution. */
   | 'gammaSlope'
   /** (x [.., n, n]) → Σ xᵏ / k!. */

@@ -43,16 +43,16 @@ const kinds: OptionKinds<GridSampleOptions> = {
   alignCorners: flag,
 };
 
-function expectFit(x: Tensor, grid: Tensor, { mode }: GridSampleOptions): void {
+function expectFit(x: Tensor, grid: Tensor): void {
   const dims = x.rank - 2;
-  const isKnown = dims === 2 || (dims === 3 && mode !== 'bicubic');
+  const isKnown = dims === 2 || dims === 3;
   const fits = grid.rank === x.rank && grid.shape[x.rank - 1] === dims;
   if (isKnown && fits && x.shape[0] === grid.shape[0]) return;
   throw new ShapeError({
     what: "gridSample: image and grid don't fit",
     given: `${formatSpec(x)} and ${formatSpec(grid)}`,
     expected:
-      '[n, c, h, w] and [n, h′, w′, 2] with x and y of each pixel, or volumes [n, c, d, h, w] and [n, d′, h′, w′, 3], which are not sampled bicubically',
+      '[n, c, h, w] and [n, h′, w′, 2] with x and y of each pixel, or volumes [n, c, d, h, w] and [n, d′, h′, w′, 3]',
     remedy: 'make the grid with affineGrid(theta, [n, c, h, w])',
   });
 }
@@ -114,7 +114,7 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
   expectTensors('gridSample', x, grid);
   expectOptions('gridSample', options, kinds);
   const { mode = 'bilinear', alignCorners = false } = options;
-  expectFit(x, grid, options);
+  expectFit(x, grid);
   if (isHalf(x) || isHalf(grid)) {
     // Positions in half precision would miss pixels.
     return calledAs('gridSample', () =>

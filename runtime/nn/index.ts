@@ -2,6 +2,7 @@
 
 import '../base-setup.ts';
 
+export type { LPPoolOptions } from '../functional/lp-pooling.ts';
 export {
   ELU,
   GELU,
@@ -139,7 +140,6 @@ export {
   ZeroPad2d,
   ZeroPad3d,
 } from './padding.ts';
-export type { LPPoolOptions } from './pooling.ts';
 export {
   AdaptiveAvgPool1d,
   AdaptiveAvgPool2d,

@@ -1,6 +1,13 @@
 /** Pooling: one value per window. The default stride is the window size. */
 
 import {
+  type LPPoolOptions,
+  lpKinds,
+  lpPool1d,
+  lpPool2d,
+  lpPool3d,
+} from '../functional/lp-pooling.ts';
+import {
   type MaxUnpoolOptions,
   maxUnpool1d,
   maxUnpool2d,
@@ -23,10 +30,8 @@ import {
   avgPool2d,
   avgPool3d,
 } from '../ops/convolution/resample.ts';
-import { abs, mul, pow, relu, sign } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, count, flag, orNull, perDimension } from '../options/option-kinds.ts';
-import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 
@@ -117,59 +122,34 @@ export class AvgPool3d extends AvgPool<number | Triple> {
   }
 }
 
-export interface LPPoolOptions<Size = number> {
-  /** The window size by default. */
-  readonly stride?: Size;
-  /** Whether a last window that extends past the input's end is included. */
-  readonly ceilMode?: boolean;
-}
-
-const lpKinds = { stride: perDimension(count(1)), ceilMode: flag };
-
 /** The root of the sum of powers of each window. */
 abstract class LPPool<Size> extends Pool<Size, LPPoolOptions<Size>> {
   readonly p: number;
 
   constructor(p: number, kernel: Size, options: LPPoolOptions<Size> = {}, ...surplus: []) {
-    super(kernel, options, lpKinds, ...surplus);
+    super(kernel, options, lpKinds as OptionKinds<LPPoolOptions<Size>>, ...surplus);
     this.p = p;
-  }
-
-  /** As in PyTorch, odd powers keep signs, and a partial last window is scaled to a full one. */
-  protected rooted(means: Tensor, entries: number): Tensor {
-    return pow(mul(mul(sign(means), relu(abs(means))), entries), 1 / this.p);
   }
 }
 
 /** The root of the sum of powers of each window of [n, c, length]. */
 export class LPPool1d extends LPPool<number> {
   override forward(input: Tensor): Tensor {
-    const { p, kernel, options } = this;
-    return tidy(() => this.rooted(avgPool1d(pow(input, p), kernel, options), kernel));
+    return lpPool1d(input, this.p, this.kernel, this.options);
   }
 }
 
 /** The root of the sum of powers of each window of [n, c, h, w]. */
 export class LPPool2d extends LPPool<number | Pair> {
   override forward(input: Tensor): Tensor {
-    const { p, kernel, options } = this;
-    return tidy(() => {
-      const means = avgPool2d(pow(input, p), kernel, options);
-      const [height, width] = typeof kernel === 'number' ? [kernel, kernel] : kernel;
-      return this.rooted(means, height * width);
-    });
+    return lpPool2d(input, this.p, this.kernel, this.options);
   }
 }
 
 /** The root of the sum of powers of each window of [n, c, d, h, w]. */
 export class LPPool3d extends LPPool<number | Triple> {
   override forward(input: Tensor): Tensor {
-    const { p, kernel, options } = this;
-    return tidy(() => {
-      const means = avgPool3d(pow(input, p), kernel, options);
-      const [depth, height, width] = typeof kernel === 'number' ? [kernel, kernel, kernel] : kernel;
-      return this.rooted(means, depth * height * width);
-    });
+    return lpPool3d(input, this.p, this.kernel, this.options);
   }
 }
 

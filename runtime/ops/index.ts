@@ -135,6 +135,7 @@ export {
   rmsNorm,
 } from './normalization/norms.ts';
 export { logSoftmax, softmax, softmin } from './normalization/softmax.ts';
+export { i0, i1 } from './pointwise/bessel.ts';
 export {
   bitwiseAnd,
   bitwiseLeftShift,

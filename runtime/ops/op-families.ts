@@ -82,7 +82,7 @@ export const families: Readonly<Record<string, Family>> = {
   rare: {
     ops:
       'uniform normal drawUniform drawNormal inverse solve solveTriangular cholesky cofactors det logAbsDet packBits ' +
-      'luFactors matrixExp gammaSlope integerPairs symmetricEigen singularVectors orthogonalFactors pseudoinverse ' +
+      'luFactors luPivots luRows i0 i1 matrixExp gammaSlope integerPairs symmetricEigen singularVectors orthogonalFactors pseudoinverse ' +
       'unpackBits quantize dequantize scaleGradient neg_ abs_ sign_ exp_ exp2_ expm1_ log_ log2_ log10_ log1p_ sqrt_ ' +
       'rsqrt_ reciprocal_ sin_ cos_ tan_ asin_ acos_ atan_ sinh_ cosh_ tanh_ asinh_ ' +
       'acosh_ atanh_ sigmoid_ relu_ erf_ erfc_ floor_ ceil_ round_ trunc_ div_ ' +

@@ -15,7 +15,7 @@ const refused = [
   ...['polygamma', 'cumprod', 'cumprodGrad', 'unfoldGrad'],
   ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
   ...['symmetricEigen', 'singularVectors', 'orthogonalFactors', 'pseudoinverse', 'integerPairs'],
-  ...['luFactors', 'matrixExp', 'gammaSlope'],
+  ...['luFactors', 'luPivots', 'luRows', 'matrixExp', 'gammaSlope'],
   ...['cummax', 'cummin', 'logcumsumexp', 'logcumsumexpGrad', 'scatterReduce'],
   ...['adaptiveMaxPool2d', 'quantize', 'dequantize', 'packBits', 'unpackBits'],
 ];

@@ -112,6 +112,17 @@ describe('nn.utils.weightNorm', () => {
     expect(() => weightNorm(layer, 'scale')).toThrow(ArgumentError);
     expect(() => removeWeightNorm(new nn.Linear(2, 2))).toThrow(ArgumentError);
   });
+
+  it('refuses a weight that a parametrization computes, as spectralNorm does', () => {
+    const linear = new nn.Linear(2, 2);
+    const layer = nn.utils.registerParametrization(linear, 'weight', new nn.Tanh());
+    expect(() => weightNorm(layer)).toThrow(/weightNorm: not a weight of its own/);
+    expect(() => spectralNorm(layer)).toThrow(/spectralNorm: not a weight of its own/);
+    expect(Object.keys(layer.stateDict()).sort()).toEqual([
+      'bias',
+      'parametrizations.weight.original',
+    ]);
+  });
 });
 
 describe('nn.utils.spectralNorm', () => {

@@ -32,6 +32,16 @@ const decompositions: Adapters = {
     ours.qr(given.tensor('A'), given.text('mode', 'reduced')),
   ),
   'linalg.lu': adapter('lu(x)', 'A', (given) => ours.lu(given.tensor('A'))),
+  'linalg.lu_factor': adapter('luFactor(x)', 'A', (given) => ours.luFactor(given.tensor('A'))),
+  'linalg.lu_solve': adapter(
+    'luSolve(lu, pivots, b, { left, adjoint })',
+    'LU pivots B left adjoint',
+    (given) =>
+      ours.luSolve(given.tensor('LU'), given.tensor('pivots'), given.tensor('B'), {
+        left: given.flag('left', true),
+        adjoint: given.flag('adjoint', false),
+      }),
+  ),
   matrix_exp: adapter('matrixExp(x)', 'input', (given) => ours.matrixExp(given.tensor('input'))),
   'linalg.pinv': adapter('pinv(x, { rtol, atol })', rank, (given) =>
     ours.pinv(given.tensor('input'), tolerances(given)),

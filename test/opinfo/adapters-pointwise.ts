@@ -57,6 +57,8 @@ export const pointwiseAdapters: Adapters = {
   expm1: unary('expm1', ours.expm1),
   floor: unary('floor', ours.floor),
   frac: unary('frac', ours.frac),
+  i0: unary('i0', ours.i0),
+  'special.i1': unary('i1', ours.i1),
   isfinite: unary('isfinite', ours.isfinite),
   isinf: unary('isinf', ours.isinf),
   isnan: unary('isnan', ours.isnan),

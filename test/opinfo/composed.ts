@@ -14,6 +14,8 @@ export const composed: Readonly<Record<string, string>> = {
   hamming_window: 'hammingWindow(length, periodic, alpha, beta, { dtype })',
   hann_window: 'hannWindow(length, periodic, { dtype })',
   kaiser_window: 'kaiserWindow(length, periodic, beta, { dtype })',
+  'linalg.multi_dot': 'multiDot(matrices)',
+  'linalg.vecdot': 'vecdot(x, y, dim)',
   logspace: 'logspace(start, end, steps, { base, dtype })',
   'func.vmap': 'vmap(fn, { inDims, outDims })',
   'nn.functional.adaptive_max_pool3d': 'adaptiveMaxPool3d(x, size, { returnIndices })',
@@ -30,6 +32,9 @@ export const composed: Readonly<Record<string, string>> = {
     'embeddingBag(weight, indices, { offsets, mode, perSampleWeights, paddingIdx, maxNorm, normType, scaleGradByFreq, includeLastOffset })',
   'nn.functional.grid_sample': 'gridSample(x, grid, { mode, paddingMode, alignCorners })',
   'nn.functional.gumbel_softmax': 'gumbelSoftmax(logits, { tau, hard, dim })',
+  'nn.functional.lp_pool1d': 'lpPool1d(x, p, kernel, { stride, ceilMode })',
+  'nn.functional.lp_pool2d': 'lpPool2d(x, p, kernel, { stride, ceilMode })',
+  'nn.functional.lp_pool3d': 'lpPool3d(x, p, kernel, { stride, ceilMode })',
   'nn.functional.max_pool3d':
     'maxPool3d(x, kernel, { stride, padding, dilation, ceilMode, returnIndices })',
   'nn.functional.max_unpool1d': 'maxUnpool1d(x, indices, kernel, { stride, padding, outputSize })',

@@ -10,7 +10,7 @@ export const familiesNotOffered: readonly (readonly [family: string, reason: str
     'there are no complex dtypes: JavaScript has no complex numbers, and no kernel here has any use of them',
   ],
   [
-    '`linalg.eig`, `lu_factor`, `lu_solve`, `ldl` and other decompositions',
+    '`linalg.eig`, `ldl` and other decompositions',
     'eigenvalues of general matrices are complex; of symmetric ones there is `eigh`, for linear systems `solve`, `lstsq`, and the factors of `lu`',
   ],
   [

@@ -45,7 +45,9 @@ There is no int64: \`x.long()\`, \`x.int()\`, indices and counts are int32. As i
 - **Gradients**: piecewise constant functions (\`floor\`, \`round\`, \`sign\`, \`div\` with \`roundingMode\` …) return results that require no gradient; PyTorch gives them a gradient of 0, as it does to a tensor overwritten by a constant (\`fill_\`, \`zero_\`). The gradient of \`div\` reads the quotient, which may not be written in place before backward; PyTorch's reads the dividend. The gradient of \`ctcLoss\` is right for any input; PyTorch's assumes results of \`log_softmax\`.
 - **Dtypes**: \`all\` and \`any\` of uint8 are bool, not uint8; \`bincount\` sums integer weights in their dtype, not in float64; \`hardtanh\`, \`relu6\` and \`interpolate\` of integers are float32. In half precision a function rounds only its result; PyTorch also rounds intermediate values.
 - **Random draws**: \`bernoulli\` and \`multinomial\` don't check the values of tensors: probabilities above 1 act as 1, negative ones and NaN as 0; a row without a positive weight draws its first entry. PyTorch throws.
-- **\`lstsq\`** returns residuals, rank and singular values for every matrix; in PyTorch they depend on the driver.
+- **Empty lists**: an empty list of dimensions reduces none, as in NumPy; in most reductions of PyTorch it means all of them.
+- **Order**: \`embedding\` and \`embeddingBag\` take the weight first, then the indices.
+- **\`lstsq\`** returns residuals, rank and singular values for every matrix; in PyTorch they depend on the driver. Columns of full \`U\` and \`V\` beyond the singular values have no gradient, in both.
 
 ## Table
 

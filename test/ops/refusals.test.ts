@@ -217,6 +217,18 @@ const mistakes: Readonly<Record<string, readonly [run: () => unknown, what: stri
     () => ours.maskedScatter(f(3), tensor([true, true, true]), f(2)),
     'ArgumentError: maskedScatter: an index is out of range',
   ],
+  'maskedScatter of none': [
+    () => ours.maskedScatter(f(3), tensor([false, true, false]), f(0)),
+    'ArgumentError: maskedScatter: an index is out of range',
+  ],
+  'interpolate corners': [
+    () => ours.interpolate(f(1, 1, 4), { size: 2, alignCorners: true }),
+    'ArgumentError: interpolate: alignCorners',
+  ],
+  'multiDot sizes': [() => ours.multiDot([f(2, 3), f(2, 3)]), 'ShapeError: multiDot'],
+  'multiDot of one': [() => ours.multiDot([f(2, 3)]), 'ShapeError: multiDot'],
+  'vecdot sizes': [() => ours.vecdot(f(2, 3), f(2, 2)), 'ShapeError: vecdot'],
+  'lpPool2d window': [() => ours.lpPool2d(f(1, 1, 2, 2), 2, 3), 'ShapeError: lpPool2d'],
   'bincount of negatives': [() => ours.bincount(labels(-1)), 'ArgumentError: bincount'],
   'bincount of floats': [() => ours.bincount(f(2)), 'DTypeError: bincount'],
   'histc bins': [() => ours.histc(f(3), 0), 'ArgumentError: histc'],

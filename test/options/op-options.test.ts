@@ -69,6 +69,9 @@ const takers: Readonly<Record<string, Taker>> = {
   svd: taking({ fullMatrices: true }, (o) => ours.svd(square, o)),
   pinv: taking({ rtol: 0.1, atol: 0.1 }, (o) => ours.pinv(square, o)),
   matrixRank: taking({ rtol: 0.1, atol: 0.1, hermitian: true }, (o) => ours.matrixRank(square, o)),
+  luSolve: taking({ left: true, adjoint: true }, (o) =>
+    ours.luSolve(...ours.luFactor(square), square, o),
+  ),
   lstsq: taking({ rcond: 0.1 }, (o) => ours.lstsq(square, square, o)),
   eigh: taking({ uplo: 'U' as const }, (o) => ours.eigh(square, o)),
   nonzero: taking({ asTuple: true as const }, (o) => square.nonzero(o)),

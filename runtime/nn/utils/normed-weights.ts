@@ -41,11 +41,13 @@ function weightOf(owner: string, given: Module, path: string): OwnWeight {
   expectArguments(owner, { module: given, name: path }, ownerKinds);
   const [module, name] = ownerOf(given, path);
   const weight: unknown = propertiesOf(module)[name];
-  if (weight instanceof Tensor && !hooks.get(module)?.has(name)) return { module, name, weight };
+  const isComputed =
+    hooks.get(module)?.has(name) || Object.getOwnPropertyDescriptor(module, name)?.get;
+  if (weight instanceof Tensor && !isComputed) return { module, name, weight };
   throw new ArgumentError({
     what: `${owner}: not a weight of its own`,
     given: `${path} of a ${given.constructor.name}`,
-    expected: 'a property that is a parameter, and that no norm computes yet',
+    expected: 'a property that is a parameter, and that no norm or parametrization computes yet',
     remedy: 'pass the name of the parameter, such as weight',
   });
 }

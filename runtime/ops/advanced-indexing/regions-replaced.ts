@@ -102,10 +102,11 @@ export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
       const chosen = cast(test, 'bool');
       if (target.numel() === 0) return add(target, 0);
       const order = add(cumsum(reshape(cast(chosen, 'int32'), [target.numel()]), 0), -1);
-      // An empty source is valid if the mask selects nothing.
-      const values =
-        source.numel() === 0 ? expand(narrow(reshape(x, [x.numel()]), 0, 0, 1), [1]) : source;
-      const found = reshape(take(values, clampMin(order, 0)), target.shape);
+      // An empty source is valid if the mask selects nothing: its counts are then 0, an index of any element.
+      const isEmpty = source.numel() === 0;
+      const values = isEmpty ? expand(narrow(reshape(x, [x.numel()]), 0, 0, 1), [1]) : source;
+      const places = isEmpty ? add(order, 1) : clampMin(order, 0);
+      const found = reshape(take(values, places), target.shape);
       return where(chosen, cast(found, x.dtype), target);
     });
   });

@@ -179,18 +179,29 @@ export function interpolate(x: Tensor, options: InterpolateOptions): Tensor {
       remedy: "'linear' takes 3 dimensions, 'bilinear' and 'bicubic' 4, 'trilinear' 5",
     });
   }
+  if (alignCorners && ranks[mode] === null) {
+    throw new ArgumentError({
+      what: 'interpolate: alignCorners has no effect in this mode',
+      given: `mode ${mode}, alignCorners true`,
+      expected: "'linear', 'bilinear', 'bicubic' or 'trilinear'",
+      remedy: 'leave alignCorners out',
+    });
+  }
   const factors = scaleFactor === undefined ? null : forEach(scaleFactor, count);
   const sizes = factors
     ? factors.map((factor, i) => Math.floor(x.shape[i + 2]! * factor))
     : forEach(size!, count);
   expectSizes('interpolate', x, sizes, count);
   const givenSteps = options.recomputeScaleFactor ? null : factors;
+  // As in PyTorch, sizes count, and not factors, where linear modes keep a size, or `nearest` of images keeps or doubles one.
+  const isPlain = mode.endsWith('linear') || (mode === 'nearest' && count === 2);
   return inFloat(x, (converted) => {
     const result = sizes.reduce((current, to, i) => {
       const from = x.shape[i + 2]!;
+      const isWhole = isPlain && (to === from || (mode === 'nearest' && to === 2 * from));
       const step = alignCorners
         ? (from - 1) / Math.max(to - 1, 1)
-        : givenSteps
+        : givenSteps && !isWhole
           ? 1 / givenSteps[i]!
           : from / to;
       if (to === from && step === 1) return current;

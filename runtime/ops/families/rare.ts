@@ -20,13 +20,14 @@ import { choleskyOp } from '../linalg/cholesky.ts';
 import { cofactorsOp, detOp, logAbsDetOp } from '../linalg/determinants.ts';
 import { pseudoinverseOp } from '../linalg/least-squares.ts';
 import { inverseOp, solveOp, solveTriangularOp } from '../linalg/linear-systems.ts';
-import { luFactorsOp } from '../linalg/lu-factors.ts';
+import { luFactorsOp, luPivotsOp, luRowsOp } from '../linalg/lu-factors.ts';
 import { matrixExpOp } from '../linalg/matrix-exponential.ts';
 import { orthogonalFactorsOp } from '../linalg/orthogonal-factors.ts';
 import { singularVectorsOp } from '../linalg/singular-values.ts';
 import { symmetricEigenOp } from '../linalg/symmetric-eigen.ts';
 import { binaryCrossEntropyOp, logitCrossEntropyOp } from '../loss/probability-losses.ts';
 import { smoothL1Op } from '../loss/regression-losses.ts';
+import { i0Op, i1Op } from '../pointwise/bessel.ts';
 import { integerPairsOp } from '../pointwise/integer-pairs.ts';
 import { normalOp, uniformOp } from '../random/drawn.ts';
 import { gammaSlopeOp } from '../random/gamma-slope.ts';
@@ -44,10 +45,14 @@ export const rareOps = [
   divScalarInto,
   integerPairsOp,
   gammaSlopeOp,
+  i0Op,
+  i1Op,
   inverseOp,
   logAbsDetOp,
   logitCrossEntropyOp,
   luFactorsOp,
+  luPivotsOp,
+  luRowsOp,
   matrixExpOp,
   maximumInto,
   minimumInto,

@@ -19,7 +19,7 @@ export {
   type TriangularSolveOptions,
   triangularSolve,
 } from './linear-systems.ts';
-export { lu } from './lu-factors.ts';
+export { type LuSolveOptions, lu, luFactor, luSolve } from './lu-factors.ts';
 export { matrixExp } from './matrix-exponential.ts';
 export { matrixPower } from './matrix-power.ts';
 export { norm } from './norm.ts';

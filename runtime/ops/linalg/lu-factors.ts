@@ -3,23 +3,31 @@
 import * as luKernels from '../../device/cpu/scalar/lu-factors.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { named } from '../../device/kernel-op.ts';
-import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
+import { ShapeError } from '../../errors/errors.ts';
 import { naming } from '../../errors/naming.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { flag } from '../../options/option-kinds.ts';
+import { broadcastShapes, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, sub } from '../arithmetic/arithmetic.ts';
 import { tril, triu } from '../arranging/triangles.ts';
-import { bind } from '../core/bind.ts';
+import { bind, bind1 } from '../core/bind.ts';
+import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
 import { floating } from '../core/promotion.ts';
+import { gather } from '../indexing/gather.ts';
 import { cat } from '../movement/joining.ts';
 import { narrow, transpose, unsqueeze } from '../movement/movement.ts';
 import { arange, eye } from '../movement/ranges.ts';
 import { eq } from '../pointwise/comparison.ts';
 import { matmul } from '../products/matmul.ts';
 import { defineOp, expectTensor, saving } from '../record/define-op.ts';
-import { solveTriangular } from './linear-systems.ts';
-import { expectFloating, expectMatrices } from './square-matrices.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { argsort } from '../reduce/order.ts';
+import { type SolveOptions, solveTriangular } from './linear-systems.ts';
+import { expectFloating, expectMatrices, expectSystem } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
 
@@ -82,6 +90,97 @@ function gradientOf(packed: Tensor, rows: Tensor, dy: Tensor): Tensor {
 
 const eyeLike = ({ shape, dtype, device }: Tensor): Tensor =>
   eye(shape.at(-2)!, shape.at(-1)!, { dtype, device });
+
+/** The exchanges of rows that lead to an order. */
+export const luPivotsOp = defineOp({
+  name: 'luPivots',
+  operands: { order: 'data' },
+  attrs: { count: 'size' },
+  dtypes: { order: 'int32' },
+  infer: ([order], { count }) => ({
+    dtype: 'int32',
+    shape: [...order!.shape.slice(0, -1), count as number],
+  }),
+  kernel: named('luPivots', luKernels.luPivots),
+});
+
+/** The order that exchanges of rows lead to. */
+export const luRowsOp = defineOp({
+  name: 'luRows',
+  operands: { pivots: 'data' },
+  attrs: { count: 'size' },
+  dtypes: { pivots: 'int32' },
+  infer: ([pivots], { count }) => ({
+    dtype: 'int32',
+    shape: [...pivots!.shape.slice(0, -1), count as number],
+  }),
+  kernel: named('luRows', luKernels.luRows),
+  mayRefuse: true,
+});
+
+/**
+ * `[LU, pivots]` of matrices [.., m, n] for `luSolve`: U on and above the diagonal, L below it, [.., m, n], and the rows,
+ * from 1 on, that the rows of the k pivots were exchanged with, one after the other: int32 [.., k], k the smaller of m and
+ * n. Computed in float64; integers become float32.
+ */
+export function luFactor(x: Tensor): [lu: Tensor, pivots: Tensor] {
+  return naming('luFactor', () => {
+    expectTensor(luFactorsOp, x);
+    return tidy(() => {
+      const [packed, order] = bind(luFactorsOp, [cast(x, floating(x.dtype))]) as [Tensor, Tensor];
+      const count = Math.min(...packed.shape.slice(-2));
+      return [packed, bind1(luPivotsOp, [order], { count })];
+    });
+  });
+}
+
+export interface LuSolveOptions extends SolveOptions {
+  /** Solves with aᵀ in place of a. */
+  readonly adjoint?: boolean;
+}
+
+/**
+ * The x with a·x = b for the factors of square matrices a [.., n, n] that `luFactor` returned, and b [.., n, k]; leading
+ * dimensions broadcast. Throws ArgumentError if a matrix is singular.
+ */
+export function luSolve(
+  lu: Tensor,
+  pivots: Tensor,
+  b: Tensor,
+  options: LuSolveOptions = {},
+): Tensor {
+  expectOptions('luSolve', options, { left: flag, adjoint: flag });
+  const { left = true, adjoint = false } = options;
+  expectTensors('luSolve', lu, pivots, b);
+  return naming('luSolve', () =>
+    tidy(() => {
+      if (!left) return mT(luSolve(lu, pivots, mT(b), { adjoint: !adjoint }));
+      expectSystem('luSolve', lu, b);
+      expectPivots(lu, pivots);
+      const [n, columns] = b.shape.slice(-2) as [number, number];
+      const lead = broadcastShapes(lu.shape.slice(0, -2), b.shape.slice(0, -2), 'luSolve');
+      const order = bind1(luRowsOp, [pivots], { count: n });
+      const all = expand(b, [...lead, n, columns]);
+      const taken = (rows: Tensor, y: Tensor): Tensor =>
+        gather(y, -2, expand(unsqueeze(rows, -1), y.shape));
+      const lower = { upper: false, unitriangular: true };
+      if (!adjoint)
+        return solveTriangular(lu, solveTriangular(lu, taken(order, all), lower), { upper: true });
+      const inner = solveTriangular(mT(lu), all, { upper: false });
+      return taken(argsort(order), solveTriangular(mT(lu), inner, { ...lower, upper: true }));
+    }),
+  );
+}
+
+function expectPivots(lu: Tensor, pivots: Tensor): void {
+  if (pivots.dtype === 'int32' && sameShape(pivots.shape, lu.shape.slice(0, -1))) return;
+  throw new ShapeError({
+    what: "luSolve: the pivots don't fit the factors",
+    given: `${formatSpec(lu)} and ${formatSpec(pivots)}`,
+    expected: `i32[${lu.shape.slice(0, -1).join()}]`,
+    remedy: 'pass both tensors that luFactor returned',
+  });
+}
 
 /**
  * `[P, L, U]` with P·L·U = x for matrices [.., m, n], by elimination with partial pivoting: a permutation [.., m, m], 1

@@ -47,4 +47,4 @@ export {
   t,
   unflatten,
 } from './views.ts';
-export { col2im, im2col, type UnfoldOptions, unfold } from './windows.ts';
+export { col2im, col2im as fold, im2col, type UnfoldOptions, unfold } from './windows.ts';

@@ -89,6 +89,8 @@ export const logcumsumexpOp: OpRecord = defineOp({
  * dy · e^(−out).
  */
 function recordedGradient(dy: Tensor, x: Tensor, out: Tensor, dim: number): Tensor {
+  // No entry is the largest of none.
+  if (x.numel() === 0) return mul(dy, out);
   // Cancels out, but prevents large x from overflowing.
   const shift = noGrad(() => finiteOr0(amax(x, dim, { keepDim: true })));
   const rest = cumsumFromEnd(mul(dy, exp(sub(shift, out))), dim);

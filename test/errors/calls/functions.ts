@@ -2,7 +2,7 @@
 
 /** Functions by what they are called with. */
 export const functions: Readonly<Record<string, string>> = {
-  m: 'abs absolute acos adjoint aminmax arccos arcsin arcsinh arctan arctanh asTensor asin asinh atan atanh atleast1d atleast2d atleast3d bernoulli blockDiag ceil clone contiguous corrcoef cos cosh cov deg2rad det digamma emptyLike erf erfc erfinv exp exp2 expm1 fix fliplr flipud floor frac gradient gumbelSoftmax hardsigmoid hardswish inverse isTensor isfinite isinf isnan isneginf isposinf keep keepLoop lgamma log log10 log1p log2 logSigmoid logicalNot mish msort neg negative nonzero onesLike optionalSpec positive rad2deg randLike randnLike ravel reciprocal relu relu6 rsqrt selu sgn sigmoid sign signbit silu sin sinc sinh slogdet softsign sqrt square t tan tanh tanhshrink trace trunc unique uniqueConsecutive zerosLike svd svdvals pinv qr matrixRank lu matrixExp',
+  m: 'abs absolute acos adjoint aminmax arccos arcsin arcsinh arctan arctanh asTensor asin asinh atan atanh atleast1d atleast2d atleast3d bernoulli blockDiag ceil clone contiguous corrcoef cos cosh cov deg2rad det digamma emptyLike erf erfc erfinv exp exp2 expm1 fix fliplr flipud floor frac gradient gumbelSoftmax hardsigmoid hardswish inverse isTensor isfinite isinf isnan isneginf isposinf keep keepLoop lgamma log log10 log1p log2 logSigmoid logicalNot mish msort neg negative nonzero onesLike optionalSpec positive rad2deg randLike randnLike ravel reciprocal relu relu6 rsqrt selu sgn sigmoid sign signbit silu sin sinc sinh slogdet softsign sqrt square t tan tanh tanhshrink trace trunc unique uniqueConsecutive zerosLike svd svdvals pinv qr matrixRank lu luFactor matrixExp i0 i1',
   'm.add(1)': 'acosh arccosh',
   't, 2': 'adaptiveAvgPool1d adaptiveMaxPool1d avgPool1d maxPool1d',
   'image, 2': 'adaptiveAvgPool2d adaptiveMaxPool2d avgPool2d im2col maxPool2d pixelUnshuffle',
@@ -36,11 +36,17 @@ export const functions: Readonly<Record<string, string>> = {
   'v, v': 'cartesianProd dot outer vdot',
   "m, 'int32'": 'cast',
   '[m, m], 0': 'cat stack',
+  '[m, m, m]': 'multiDot',
+  'm, m, 0': 'vecdot',
+  'm, i, m': 'luSolve',
+  't, 2, 2': 'lpPool1d',
+  'image, 2, 2': 'lpPool2d',
+  'volume, 2, 2': 'lpPool3d',
   'm, 0.5': 'celu clampMax clampMin elu hardshrink leakyRelu softshrink',
   symmetric: 'cholesky logdet eigh eigvalsh',
   'm, 2, 0': 'chunk repeatInterleave split tensorSplit',
   'm, 0, 1': 'clamp clip moveaxis movedim select swapaxes threshold transpose',
-  'rand([1, 8, 9]), [4, 4], 2': 'col2im',
+  'rand([1, 8, 9]), [4, 4], 2': 'col2im fold',
   '[m, m]': 'columnStack concat concatenate dstack hstack rowStack vstack',
   'v, 2, true': 'combinations',
   'b.any(), f, f, [m]': 'cond',

@@ -18,7 +18,7 @@ import { instanceOf, type ModuleTensor } from './module-instance.ts';
 const refused: readonly string[] = [
   ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
   ...['symmetricEigen', 'singularVectors', 'orthogonalFactors', 'pseudoinverse', 'integerPairs'],
-  ...['luFactors', 'matrixExp', 'gammaSlope'],
+  ...['luFactors', 'luPivots', 'luRows', 'matrixExp', 'gammaSlope'],
   ...['polygamma', 'quantize', 'dequantize', 'packBits', 'unpackBits'],
 ];
 

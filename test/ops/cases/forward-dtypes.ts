@@ -49,6 +49,9 @@ export function tensorOf({ shape, dtype }: Input, values: readonly number[]): Te
   return tensor(storedNumbers(values, dtype, 'test'), { shape, dtype });
 }
 
+/** Rows of matrices, which are no uint8. */
+const rowNumbers = ['luPivots', 'luRows'];
+
 /** The case in the other dtype; null where it has none of the first, or needs that one. */
 export function inDtype(
   name: string,
@@ -56,6 +59,7 @@ export function inDtype(
   { from, to }: Variant,
 ): ForwardCase | null {
   if (from === to) return example;
+  if (rowNumbers.includes(name)) return null;
   const { inputs, attrs } = example;
   const { kernel } = opNamed(name);
   // Integers beside others choose places or classes.

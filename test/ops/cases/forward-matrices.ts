@@ -115,6 +115,20 @@ export const matrixCases = {
   orthogonalFactors: single({ complete: false }, (x) => [1, x]),
   singularVectors: single({}, (x) => [1, 1, x]),
   luFactors: single({}, (x) => [x]),
+  luPivots: [
+    {
+      inputs: [{ shape: [3, 1], dtype: 'int32' as const, range: [0, 1] as const }],
+      attrs: { count: 1 },
+      reference: () => [1, 1, 1],
+    },
+  ],
+  luRows: [
+    {
+      inputs: [{ shape: [3, 1], dtype: 'int32' as const, range: [1, 2] as const }],
+      attrs: { count: 1 },
+      reference: () => [0, 0, 0],
+    },
+  ],
   matrixExp: single({}, (x) => [Math.exp(x)]),
   pseudoinverse: single({ rtol: 0, atol: 0.6 }, (x) => [x > 0.6 ? 1 / x : 0]),
   cholesky: [

@@ -113,6 +113,12 @@ function gammaSlope(x: number, a: number): number {
   return -slope / Math.exp((a - 1) * Math.log(x) - x - lgamma(a));
 }
 
+/** The mean of e^(x cos θ) cos nθ over the circle, which few points give exactly. */
+const bessel = (n: number) => (x: number) => {
+  const angles = Array.from({ length: 64 }, (_, k) => (k * Math.PI) / 32);
+  return angles.reduce((sum, a) => sum + (Math.exp(x * Math.cos(a)) * Math.cos(n * a)) / 64, 0);
+};
+
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 const gated = (x: number, lambd: number) => (Math.abs(x) <= lambd ? 0 : x);
 
@@ -128,6 +134,8 @@ export const specialCases: Readonly<Record<string, readonly Case[]>> = {
     one(0.2, 12, (x) => polygamma(1, x), { order: 1 }),
     one(-0.9, 3, (x) => polygamma(2, x), { order: 2 }),
   ],
+  i0: [one(-7, 12, bessel(0))],
+  i1: [one(-7, 12, bessel(1))],
   gammaSlope: [
     {
       inputs: [float(0.2, 6), float(0.3, 5)],

@@ -156,6 +156,8 @@ export const layerGradientCases: Readonly<Record<string, readonly GradientCase[]
   lgamma: unary(ours.lgamma, [0.6, 3]),
   digamma: unary(ours.digamma, [0.6, 3]),
   polygamma: unary((x) => ours.polygamma(1, x), [0.8, 3]),
+  i0: unary(ours.i0, [-2, 2]),
+  i1: unary(ours.i1, [-2, 2]),
   sinc: unary(ours.sinc, positive),
   threshold: unary((x) => ours.threshold(x, 0.05, 3)),
   hardshrink: unary((x) => ours.hardshrink(x, 0.05)),

@@ -1,7 +1,18 @@
 /** Factors by elimination and exponentials of matrices, as PyTorch computed them in float64. */
 
 import { expect, it } from 'vitest';
-import { lu, matrixExp, type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import {
+  eye,
+  lu,
+  luFactor,
+  luSolve,
+  matrixExp,
+  stack,
+  type Tensor,
+  tensor,
+  tidy,
+  toStatic,
+} from '../../../src/index.ts';
 import { allocated, expectClose } from '../eager.ts';
 
 const double = (values: readonly (readonly number[])[]): Tensor =>
@@ -88,6 +99,46 @@ it.each(Object.entries(factors))('lu of a %s matrix', (_name, [x, ...expected]) 
     expectClose(p.matmul(l).matmul(u).dataSync(), double(x).dataSync(), 'product', exact);
   });
   expect(allocated()).toBe(before);
+});
+
+it('luSolve takes the factors of luFactor: batches broadcast, transposed and from the right', () => {
+  const before = allocated();
+  tidy(() => {
+    const a = double([
+      [0, 2, 1],
+      [4, 1, -1],
+      [2, -3, 5],
+    ]);
+    const batch = stack([a, a.mul(2).add(eye(3)), a.flip(0)]);
+    const b = double([
+      [1, 2],
+      [3, -4],
+      [5, 0.5],
+    ]);
+    const [factors, pivots] = luFactor(batch);
+    expect(pivots.select(0, 0).tolist()).toEqual([2, 3, 3]);
+    for (const left of [true, false]) {
+      for (const adjoint of [true, false]) {
+        const matrices = adjoint ? batch.mT : batch;
+        const side = left ? b : b.t();
+        const found = luSolve(factors, pivots, side, { left, adjoint });
+        const product = left ? matrices.matmul(found) : found.matmul(matrices);
+        expectClose(product.dataSync(), stack([side, side, side]).dataSync(), 'product', exact);
+      }
+    }
+  });
+  expect(allocated()).toBe(before);
+});
+
+it('luSolve rejects what are no factors', () => {
+  tidy(() => {
+    const [factors, pivots] = luFactor(double([[2]]));
+    const b = double([[1]]);
+    expect(() => luSolve(factors, pivots.sub(1), b)).toThrow('luSolve: a pivot is no row');
+    expect(() => luSolve(factors, pivots.float(), b)).toThrow("luSolve: the pivots don't fit");
+    expect(() => luSolve(factors, pivots, double([[1], [2]]))).toThrow(/^luSolve: the right sides/);
+    expect(() => luSolve(...luFactor(double([[0]])), b)).toThrow(/^luSolve: .*singular/);
+  });
 });
 
 it('lu takes singular matrices, which have no gradient, and matrices without elements', () => {

@@ -1,6 +1,8 @@
 /** Triangular factors of matrices by Gaussian elimination, in float64 for all dtypes. */
 
+import { ArgumentError } from '../../../errors/errors.ts';
 import { sizeOf } from '../../../spec/shape.ts';
+import { formatSpec } from '../../tensor-meta.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { subtractRows } from './elimination.ts';
@@ -56,3 +58,50 @@ function exchange(lu: Float64Array, rows: Int32Array, n: number, a: number, b: n
   }
   [rows[a], rows[b]] = [rows[b]!, rows[a]!];
 }
+
+/** (the original row of each row: int32 [.., m]) → the row, from 1 on, that each pivot was exchanged with: int32 [.., k]. */
+export const luPivots: KernelFactory = ([order], [pivots]) => {
+  expectContiguous(order!, pivots!);
+  const [m, k] = [order!.shape.at(-1)!, pivots!.shape.at(-1)!];
+  const matrices = sizeOf(order!.shape.slice(0, -1));
+  return ([source], [result]) => {
+    const [from, to] = [indexOf(source!, 'int32'), indexOf(result!, 'int32')];
+    for (let matrix = 0; matrix < matrices; matrix++) {
+      const rows = rowsInOrder(m);
+      for (let i = 0; i < k; i++) {
+        const at = rows.indexOf(heap.i32[from + matrix * m + i]!, i);
+        [rows[i], rows[at]] = [rows[at]!, rows[i]!];
+        heap.i32[to + matrix * k + i] = at + 1;
+      }
+    }
+  };
+};
+
+/** (pivots: int32 [.., k]) → the original row of each row: int32 [.., m]. Throws ArgumentError for a row that isn't there. */
+export const luRows: KernelFactory = ([pivots], [order]) => {
+  expectContiguous(pivots!, order!);
+  const [k, m] = [pivots!.shape.at(-1)!, order!.shape.at(-1)!];
+  const matrices = sizeOf(order!.shape.slice(0, -1));
+  return ([source], [result]) => {
+    const [from, to] = [indexOf(source!, 'int32'), indexOf(result!, 'int32')];
+    for (let matrix = 0; matrix < matrices; matrix++) {
+      const rows = rowsInOrder(m);
+      for (let i = 0; i < k; i++) {
+        const at = heap.i32[from + matrix * k + i]! - 1;
+        if (at < 0 || at >= m) throw noSuchRow(formatSpec(pivots!), at + 1, m);
+        [rows[i], rows[at]] = [rows[at]!, rows[i]!];
+      }
+      heap.i32.set(rows, to + matrix * m);
+    }
+  };
+};
+
+const rowsInOrder = (m: number): Int32Array => Int32Array.from({ length: m }, (_, i) => i);
+
+const noSuchRow = (pivots: string, row: number, m: number): ArgumentError =>
+  new ArgumentError({
+    what: 'luRows: a pivot is no row of the matrix',
+    given: `${pivots} with ${row}`,
+    expected: `rows from 1 to ${m}`,
+    remedy: 'pass the pivots that luFactor returned',
+  });

@@ -65,6 +65,8 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   det: null,
   logAbsDet: null,
   luFactors: null,
+  luPivots: null,
+  luRows: null,
   gammaSlope: null,
   matrixExp: null,
   cofactors: null,
