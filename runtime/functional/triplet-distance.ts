@@ -1,4 +1,5 @@
 import { add, minimum, sub } from '../ops/arithmetic/arithmetic.ts';
+import { cast } from '../ops/core/cast.ts';
 import { lossKinds } from '../ops/loss/loss-kinds.ts';
 import { clampMin } from '../ops/pointwise/combining.ts';
 import { pairwiseDistance } from '../ops/products/distances.ts';
@@ -7,6 +8,7 @@ import { mean, sum } from '../ops/reduce/reduce.ts';
 import type { LossOptions } from '../ops/reduce/reduction-options.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { callback, flag, orNull, positive } from '../options/option-kinds.ts';
+import type { DType } from '../spec/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { calledAs } from './called-as.ts';
 
@@ -26,6 +28,11 @@ const distanceKinds: OptionKinds<TripletDistanceOptions> = {
   swap: flag,
 };
 
+const isHalf = (dtype: DType): boolean => dtype === 'float16' || dtype === 'bfloat16';
+
+/** Half precision is computed in float32, so that only the result is rounded. */
+const widened = (x: Tensor): Tensor => (isHalf(x.dtype) ? cast(x, 'float32') : x);
+
 /** max(0, d(anchor, positive) − d(anchor, negative) + margin), for any distance d. */
 export function tripletMarginWithDistanceLoss(
   anchor: Tensor,
@@ -35,16 +42,23 @@ export function tripletMarginWithDistanceLoss(
 ): Tensor {
   expectTensors('tripletMarginWithDistanceLoss', anchor, positive, negative);
   expectOptions('tripletMarginWithDistanceLoss', options, distanceKinds);
-  const { margin = 1, swap = false, reduction = 'mean' } = options;
-  const distance = options.distanceFunction ?? pairwiseDistance;
+  const { margin = 1, swap = false, reduction = 'mean', distanceFunction } = options;
+  const distance = distanceFunction ?? pairwiseDistance;
   const loss = (): Tensor => {
-    const near = distance(anchor, positive);
-    const direct = distance(anchor, negative);
-    const far = swap ? minimum(direct, distance(positive, negative)) : direct;
-    const losses = clampMin(add(sub(near, far), margin), 0);
-    if (reduction === 'none') return losses;
-    return reduction === 'sum' ? sum(losses) : mean(losses);
+    // A distance of the caller's gets what the caller passed.
+    const given = [anchor, positive, negative] as const;
+    const [a, p, n] = distanceFunction ? given : given.map(widened);
+    const near = distance(a!, p!);
+    const direct = widened(distance(a!, n!));
+    const far = swap ? minimum(direct, widened(distance(p!, n!))) : direct;
+    const losses = clampMin(add(sub(widened(near), far), margin), 0);
+    const reduced =
+      reduction === 'none' ? losses : reduction === 'sum' ? sum(losses) : mean(losses);
+    const { dtype } = distanceFunction ? near : anchor;
+    return isHalf(dtype) && given.every((each) => each.dtype === dtype)
+      ? cast(reduced, dtype)
+      : reduced;
   };
   // A function of the caller's may keep tensors, and its errors are its own.
-  return options.distanceFunction ? loss() : calledAs('tripletMarginWithDistanceLoss', loss);
+  return distanceFunction ? loss() : calledAs('tripletMarginWithDistanceLoss', loss);
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
   ArgumentError,
+  add,
+  grad,
   nn,
   type Tensor,
   tensor,
@@ -69,6 +71,62 @@ describe('tripletMarginWithDistanceLoss', () => {
       const own = tripletMarginWithDistanceLoss(...triplet(), { swap: true, margin: 2 });
       const other = tripletMarginLoss(...triplet(), { swap: true, margin: 2 });
       expect(own.itemSync()).toBe(other.itemSync());
+    });
+  });
+
+  /** The gradients of the sum of the squares of the gradients, as PyTorch computes them. */
+  const second: Readonly<Record<string, [loss: Loss, gradient: number[]]>> = {
+    'pairwise distances': [
+      (a, p, n) => tripletMarginWithDistanceLoss(a, p, n, { reduction: 'sum' }),
+      [
+        ...[1.6845129, 3.7803815, -1.1164953, -1.8928438, 0.575859, 0.8757508],
+        ...[-1.8412148, -1.7236997, 1.6453499, 0.1268124, -0.353022, 0.7153438],
+        ...[0.1567019, -2.0566817, -0.5288546, 1.7660314, -0.222837, -1.5910946],
+      ],
+    ],
+    'squares, swapped': [
+      (a, p, n) =>
+        tripletMarginWithDistanceLoss(a, p, n, {
+          distanceFunction: (x, y) => x.sub(y).square().sum(1),
+          swap: true,
+          reduction: 'sum',
+        }),
+      [
+        ...[-3.2, -5.6, 2.4, 19.2, -8.8, -1.6, -8, 6.4, 9.6, -28.8, 8, 15.2],
+        ...[11.2, -0.8, -12, 9.6, 0.8, -13.6],
+      ],
+    ],
+  };
+
+  it.each(Object.entries(second))('%s: second gradients as PyTorch', (_, [loss, expected]) => {
+    tidy(() => {
+      const gradients = (...operands: [Tensor, Tensor, Tensor]): Tensor[] => {
+        const first = grad(loss(...operands), operands, { createGraph: true });
+        const squares = first.map((own) => own.square().sum());
+        return grad(add(add(squares[0]!, squares[1]!), squares[2]!), operands);
+      };
+      const [eager, once] = [gradients, toStatic(gradients, { fullGraph: true })].map((run) =>
+        run(...triplet()).flatMap((own) => [...own.dataSync()]),
+      );
+      expect(once).toEqual(eager);
+      for (const [i, value] of expected.entries()) expect(eager![i]).toBeCloseTo(value, 4);
+    });
+  });
+
+  it.each(['float16', 'bfloat16'] as const)('rounds once in %s', (dtype) => {
+    tidy(() => {
+      const halves = triplet().map((own) => own.detach().to(dtype)) as [Tensor, Tensor, Tensor];
+      const wide = halves.map((own) => own.float()) as [Tensor, Tensor, Tensor];
+      for (const reduction of ['none', 'sum', 'mean'] as const) {
+        const options = { swap: true, reduction };
+        const expected = tripletMarginWithDistanceLoss(...wide, options).to(dtype);
+        const found = tripletMarginWithDistanceLoss(...halves, options);
+        expect([found.dtype, found.tolist()]).toEqual([dtype, expected.tolist()]);
+        expect(found.tolist()).toEqual(tripletMarginLoss(...halves, options).tolist());
+        const own = { ...options, distanceFunction: manhattan };
+        const apart = tripletMarginWithDistanceLoss(...halves, own);
+        expect([apart.dtype, apart.shape]).toEqual([dtype, expected.shape]);
+      }
     });
   });
 

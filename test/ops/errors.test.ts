@@ -225,9 +225,9 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     remedy: 'check where the value comes from',
   },
   'an expanded target': {
-    make: () => f(1).expand([3]).fill_(1),
+    make: () => f(1).expand([3]).add_(1),
     type: 'ArgumentError',
-    what: 'fill_: several elements of the target are one place in memory',
+    what: 'add_: several elements of the target are one place in memory',
     given: 'an expanded f32[3] tensor',
     remedy: 'clone()',
   },
