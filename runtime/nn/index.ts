@@ -160,7 +160,7 @@ export {
   MaxUnpool2d,
   MaxUnpool3d,
 } from './pooling.ts';
-export type { MemoryCell, RecurrentCell } from './recurrent/cells.ts';
+export type { MemoryCell, RecurrentCell, StepWeights } from './recurrent/cells.ts';
 export {
   type CellOptions,
   type CellState,

@@ -281,6 +281,30 @@ describe('norms and parametrizations of recurrent weights', () => {
     });
   });
 
+  it('compute each weight once per call, whatever the number of steps', () => {
+    let count = 0;
+    class Counted extends nn.Module {
+      override forward(x: Tensor): Tensor {
+        count++;
+        return x.mul(2);
+      }
+    }
+    const weights = ['weightIhL0', 'weightHhL0', 'biasHhL0', 'weightHrL0'];
+    const rnns = [new nn.GRU(4, 3), new nn.RNN(4, 3), new nn.LSTM(4, 3, { projSize: 2 })];
+    tidy(() => {
+      for (const rnn of rnns) {
+        const own = weights.filter((name) => name in rnn.stateDict());
+        for (const name of own) nn.utils.registerParametrization(rnn, name, new Counted());
+        const packed = nn.utils.packPaddedSequence(input(), [3, 2]);
+        for (const run of [() => rnn.forward(input()), () => rnn.forwardPacked(packed)]) {
+          count = 0;
+          run();
+          expect(count).toBe(own.length);
+        }
+      }
+    });
+  });
+
   it('train alike when captured', () => {
     const make = () => {
       const rnn = weightNorm(new nn.RNN(4, 3, { bidirectional: true }), 'weightHhL0Reverse');

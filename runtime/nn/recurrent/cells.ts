@@ -20,6 +20,14 @@ export interface CellOptions {
 /** A cell's state between two steps: the hidden vector, which is also the output, comes first. */
 export type CellState = readonly [hidden: Tensor, ...others: Tensor[]];
 
+/** Tensors that a step multiplies its state with: read once for all steps, because reading may compute them. */
+export interface StepWeights {
+  readonly weight: Tensor;
+  readonly bias: Tensor | null;
+  /** That of the output. */
+  readonly projection?: Tensor;
+}
+
 /**
  * The weights of a recurrent cell, stacked for all gates: weightIh [gates · hidden, input], weightHh [gates ·
  * hidden, output].
@@ -59,8 +67,12 @@ export abstract class RecurrentCell extends Module {
     return linear(input, this.weightIh, this.biasIh);
   }
 
+  stepWeights(): StepWeights {
+    return { weight: this.weightHh, bias: this.biasHh };
+  }
+
   /** Computes one step from the projected input [batch, gates · hidden]. */
-  abstract step(projected: Tensor, state: CellState): CellState;
+  abstract step(projected: Tensor, state: CellState, weights: StepWeights): CellState;
 
   /** Returns a zero state for the batch of a projected input [batch, gates · hidden]. */
   zeroState(projected: Tensor): CellState {
@@ -75,15 +87,15 @@ export abstract class RecurrentCell extends Module {
     return given as CellState;
   }
 
-  protected recur(hidden: Tensor): Tensor {
-    return linear(hidden, this.weightHh, this.biasHh);
-  }
-
   /** Returns the slice of gate `index`. */
   protected gate(gates: Tensor, index: number): Tensor {
     return narrow(gates, -1, index * this.hiddenSize, this.hiddenSize);
   }
 }
+
+/** Returns the hidden vector's contribution to the gates. */
+const recurrent = (hidden: Tensor, { weight, bias }: StepWeights): Tensor =>
+  linear(hidden, weight, bias);
 
 /** A cell whose state is the hidden vector alone. */
 abstract class HiddenStateCell extends RecurrentCell {
@@ -92,7 +104,8 @@ abstract class HiddenStateCell extends RecurrentCell {
   override forward(input: Tensor, hidden: Tensor | null = null): Tensor {
     return tidy(() => {
       const projected = this.project(input);
-      return this.step(projected, this.stateFrom(hidden === null ? null : [hidden], projected))[0];
+      const state = this.stateFrom(hidden === null ? null : [hidden], projected);
+      return this.step(projected, state, this.stepWeights())[0];
     });
   }
 }
@@ -130,8 +143,8 @@ export class RNNCell extends HiddenStateCell {
     this.nonlinearity = options.nonlinearity ?? 'tanh';
   }
 
-  override step(projected: Tensor, [hidden]: CellState): CellState {
-    const sum = add(projected, this.recur(hidden));
+  override step(projected: Tensor, [hidden]: CellState, weights: StepWeights): CellState {
+    const sum = add(projected, recurrent(hidden, weights));
     return [this.nonlinearity === 'relu' ? relu(sum) : tanh(sum)];
   }
 }
@@ -147,13 +160,14 @@ export abstract class MemoryCell extends RecurrentCell {
   ): [hidden: Tensor, cell: Tensor] {
     return tidy(() => {
       const projected = this.project(input);
-      const [hidden, cell] = this.step(projected, this.stateFrom(state, projected));
+      const first = this.stateFrom(state, projected);
+      const [hidden, cell] = this.step(projected, first, this.stepWeights());
       return [hidden, cell!];
     });
   }
 
-  override step(projected: Tensor, [hidden, cell]: CellState): CellState {
-    const gates = add(projected, this.recur(hidden));
+  override step(projected: Tensor, [hidden, cell]: CellState, weights: StepWeights): CellState {
+    const gates = add(projected, recurrent(hidden, weights));
     const kept = mul(sigmoid(this.gate(gates, 1)), cell!);
     const added = mul(sigmoid(this.gate(gates, 0)), tanh(this.gate(gates, 2)));
     const next = add(kept, added);
@@ -171,21 +185,27 @@ export class LSTMCell extends MemoryCell {
 
 /** A cell whose output is projected to a smaller size. */
 export class ProjectedLSTMCell extends MemoryCell {
+  readonly projSize: number;
   weightHr: Parameter;
 
   constructor(inputSize: number, hiddenSize: number, options: CellOptions, projSize: number) {
     super(inputSize, hiddenSize, 4, options, projSize);
+    this.projSize = projSize;
     this.weightHr = kaimingUniform([projSize, hiddenSize], hiddenSize);
   }
 
   override zeroState(projected: Tensor): CellState {
     const like = (size: number) => zerosLike(narrow(projected, -1, 0, size));
-    return [like(this.weightHr.shape[0]!), like(this.hiddenSize)];
+    return [like(this.projSize), like(this.hiddenSize)];
   }
 
-  override step(projected: Tensor, state: CellState): CellState {
-    const [hidden, cell] = super.step(projected, state);
-    return [linear(hidden, this.weightHr), cell!];
+  override stepWeights(): StepWeights {
+    return { ...super.stepWeights(), projection: this.weightHr };
+  }
+
+  override step(projected: Tensor, state: CellState, weights: StepWeights): CellState {
+    const [hidden, cell] = super.step(projected, state, weights);
+    return [linear(hidden, weights.projection!), cell!];
   }
 }
 
@@ -196,12 +216,12 @@ export class GRUCell extends HiddenStateCell {
     super(inputSize, hiddenSize, 3, options, hiddenSize, ...surplus);
   }
 
-  override step(projected: Tensor, [hidden]: CellState): CellState {
-    const recurrent = this.recur(hidden);
+  override step(projected: Tensor, [hidden]: CellState, weights: StepWeights): CellState {
+    const own = recurrent(hidden, weights);
     const gateOf = (index: number) =>
-      sigmoid(add(this.gate(projected, index), this.gate(recurrent, index)));
+      sigmoid(add(this.gate(projected, index), this.gate(own, index)));
     const [reset, update] = [gateOf(0), gateOf(1)];
-    const candidate = tanh(add(this.gate(projected, 2), mul(reset, this.gate(recurrent, 2))));
+    const candidate = tanh(add(this.gate(projected, 2), mul(reset, this.gate(own, 2))));
     // (1 − z)·n + z·h
     return [add(candidate, mul(update, sub(hidden, candidate)))];
   }

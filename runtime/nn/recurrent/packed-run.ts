@@ -68,6 +68,7 @@ export function runPacked(
   const ended: CellState[] = [];
   let at = backwards ? data.shape[0]! : 0;
   let rows = backwards ? 0 : batchSizes[0]!;
+  const weights = cell.stepWeights();
   let state = rowsOf(initial, 0, rows);
   for (let i = 0; i < steps; i++) {
     const size = batchSizes[backwards ? steps - 1 - i : i]!;
@@ -81,7 +82,7 @@ export function runPacked(
     }
     rows = size;
     if (backwards) at -= size;
-    state = cell.step(narrow(projected, 0, at, size), state);
+    state = cell.step(narrow(projected, 0, at, size), state, weights);
     if (backwards) outputs.unshift(state[0]);
     else {
       outputs.push(state[0]);

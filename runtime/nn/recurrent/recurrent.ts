@@ -208,10 +208,11 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     // Projects all steps together: one large product instead of many.
     const projected = cell.project(sequence);
     let state = first ?? cell.zeroState(select(projected, 0, 0));
+    const weights = cell.stepWeights();
     const outputs: Tensor[] = [];
     for (let i = 0; i < steps; i++) {
       const at = backwards ? steps - 1 - i : i;
-      const next = cell.step(select(projected, 0, at), state);
+      const next = cell.step(select(projected, 0, at), state, weights);
       const mask = masks && select(masks, 0, at);
       outputs.push(mask ? where(mask, next[0], 0) : next[0]);
       state = mask ? stepped(mask, next, state) : next;

@@ -12,7 +12,7 @@ import { expectTensors } from '../record/expect-tensors.ts';
 import { dropWhere, lt, maskedFill, where } from './comparison.ts';
 
 const x = E.input(0);
-const c = E.const;
+const c = (value: number): Expr => E.const(value);
 const size = E.abs(x);
 
 function polynomial(z: Expr, [first, ...rest]: readonly number[]): Expr {

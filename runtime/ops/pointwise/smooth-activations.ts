@@ -49,7 +49,7 @@ function activation(name: string, { value, slope, secondDerivative }: Activation
   });
 }
 
-const c = E.const;
+const c = (value: number): Expr => E.const(value);
 const one = c(1);
 const isPositive = (x: Expr): Expr => E.gt(x, c(0));
 const isAtMostZero = (x: Expr): Expr => E.le(x, c(0));

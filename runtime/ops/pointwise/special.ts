@@ -23,7 +23,7 @@ import { clamp } from './combining.ts';
 import { dropWhere, gt, lt, maskedFill, where } from './comparison.ts';
 
 const x = E.input(0);
-const c = E.const;
+const c = (value: number): Expr => E.const(value);
 
 function polynomial(z: Expr, [first, ...rest]: readonly number[]): Expr {
   return rest.reduce((sum, coefficient) => E.add(E.mul(sum, z), c(coefficient)), c(first!));

@@ -32,7 +32,7 @@ import { sigmoid, tanh } from './activations.ts';
 import { dropWhere, gt, keepWhere, le, lt } from './comparison.ts';
 
 const x = E.input(0);
-const c = E.const;
+const c = (value: number): Expr => E.const(value);
 
 /**
  * Defines an op that passes x, possibly shifted, where `keeps` holds and is constant elsewhere; the gradient passes
