@@ -8,6 +8,7 @@ import {
 } from '../errors/absent-names.ts';
 import { cast } from '../ops/core/cast.ts';
 import { newTensor } from '../ops/core/create.ts';
+import * as filled from '../ops/in-place/filled.ts';
 import * as inPlace from '../ops/in-place/in-place.ts';
 import * as pointwiseInPlace from '../ops/in-place/pointwise-in-place.ts';
 import { norm } from '../ops/linalg/norm.ts';
@@ -176,7 +177,7 @@ const methods = {
   ...otherWrites,
   add_: inPlace.add_,
   mul_: inPlace.mul_,
-  fill_: inPlace.fill_,
+  fill_: filled.fill_,
   copy_: inPlace.copy_,
   addcmul_: inPlace.addcmul_,
   addcdiv_: inPlace.addcdiv_,
@@ -188,7 +189,7 @@ const methods = {
   clamp_: pointwiseInPlace.clamp_,
   minimum_: pointwiseInPlace.minimum_,
   maximum_: pointwiseInPlace.maximum_,
-  zero_: pointwiseInPlace.zero_,
+  zero_: filled.zero_,
 } as const;
 
 /** Typed in `TensorMethods`. */

@@ -8,7 +8,6 @@ import { isTensor } from '../../options/is-tensor.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
 import { broadcastShapes, sameShape, sizeOf } from '../../spec/shape.ts';
 import { expectHeld } from '../../spec/stored-numbers.ts';
-import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { mul } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
@@ -16,7 +15,6 @@ import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
 import { E } from '../expr/expr.ts';
-import { narrow } from '../movement/movement.ts';
 import { isInteger, negated, product } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
@@ -246,12 +244,6 @@ export function mul_(target: Tensor, other: Tensor | number): Tensor {
 /** Sets all elements to a number, or to the value of a tensor without dimensions, converted to the target's dtype. */
 export function fill_(target: Tensor, value: number | Tensor): Tensor {
   expectTensors('fill_', target);
-  const repeated = target.strides.findIndex((stride, d) => stride === 0 && target.shape[d]! > 1);
-  if (repeated >= 0) {
-    // Elements of one place are written once, as in PyTorch.
-    tidy(() => void fill_(narrow(target, repeated, 0, 1), value));
-    return target;
-  }
   if (isTensor(value)) return filledWith(target, value as Tensor);
   expectHeld(value as number, target.dtype, 'fill_');
   return bind1(fillInto, [target], { value: value as number });

@@ -43,7 +43,7 @@ import { type ClampBounds, clamp, clampBounds, isBound } from '../pointwise/comb
 import { pow, reciprocal, sqrt } from '../pointwise/powers.ts';
 import { defineOp, type OpRecord, opsIn } from '../record/define-op.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
-import { add_, expectHolds, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
+import { add_, expectHolds, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
 import { clampOver, divOver, powOver, roundOver } from './written-over.ts';
 
 /** Unary ops with an in-place form. */
@@ -181,6 +181,5 @@ export function maximum_(target: Tensor, other: Tensor): Tensor {
 
 /** x = x² */
 export const square_ = (target: Tensor): Tensor => naming('square_', () => pow_(target, 2));
-export const zero_ = (target: Tensor): Tensor => fill_(target, 0);
 
 export * from './written-over.ts';
