@@ -31,6 +31,16 @@ const fills: Readonly<
     70,
     [8, 0, 0],
   ],
+  'by a number that is computed': [
+    (x) => {
+      const y = x.mul(2);
+      const view = y.expand([3, 4]).fill_(x.detach().sum().itemSync());
+      return [y, y.sum().add(view.sum())];
+    },
+    [6, 6, 6],
+    90,
+    [0, 0, 0],
+  ],
   'transposed; the base is written later': [
     (x) => {
       const y = x.mul(2);

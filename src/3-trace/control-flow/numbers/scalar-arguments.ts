@@ -5,6 +5,7 @@ import { contiguousMeta } from '../../../../runtime/device/tensor-meta.ts';
 import { InvariantError } from '../../../../runtime/errors/invariant.ts';
 import { bind1, withInterceptor } from '../../../../runtime/ops/core/bind.ts';
 import { cast } from '../../../../runtime/ops/core/cast.ts';
+import * as filled from '../../../../runtime/ops/in-place/filled.ts';
 import * as inPlace from '../../../../runtime/ops/in-place/in-place.ts';
 import * as pointwiseInPlace from '../../../../runtime/ops/in-place/pointwise-in-place.ts';
 import { ShapeDependsOnData } from '../../../../runtime/ops/indexing/data-dependent.ts';
@@ -162,7 +163,7 @@ export function filledWith(
   t.control.copied.expectNone(t.surroundings, x);
   const value = t.use(scalarOperand(t, number, x));
   return t.result(
-    t.perform<Tensor>([x, value], ([to, from]) => inPlace.copy_(to as Tensor, from as Tensor)),
+    t.perform<Tensor>([x, value], ([to, from]) => filled.fill_(to as Tensor, from as Tensor)),
   );
 }
 
