@@ -9,7 +9,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { ControlNode } from '../../regions/control-node.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Site } from '../state/autograd-state.ts';
-import { freedNode, isLeaf, placesBelow } from '../state/recorded-graph.ts';
+import { freedNode, isLeaf, nodesBelow } from '../state/recorded-graph.ts';
 import type { FinishedRegion } from '../state/region-builder.ts';
 import type { Tracer } from '../state/tracer.ts';
 
@@ -131,14 +131,14 @@ function graphOf(
   const freed = freedNode(output, region.builder);
   if (freed) return { kind: 'freed', node: freed };
   const below: Graph[] = ['intact'];
-  for (const place of placesBelow(output)) {
-    if (!isLeaf(place)) {
-      if (region.builder.freedNodes.mayBeFreed(place)) below.push({ kind: 'mixed', node: place });
+  for (const node of nodesBelow(output)) {
+    if (!isLeaf(node)) {
+      if (region.builder.freedNodes.mayBeFreed(node)) below.push({ kind: 'mixed', node });
       continue;
     }
-    if (place.traced?.builder !== region.builder) continue;
-    const outer = region.capturedAs(place);
-    const graph = outer ? outerGraph(t, outer) : (carried?.(place) ?? 'intact');
+    if (node.traced?.builder !== region.builder) continue;
+    const outer = region.capturedAs(node);
+    const graph = outer ? outerGraph(t, outer) : (carried?.(node) ?? 'intact');
     if (typeof graph !== 'string') below.push(graph);
   }
   // One freed graph below suffices for backward to fail.
