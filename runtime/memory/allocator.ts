@@ -69,6 +69,19 @@ function isFree(block: Block | undefined): block is Block {
   return block !== undefined && (block.free || block.kept);
 }
 
+const compareBlocks = (a: Block, b: Block): number => a.bytes - b.bytes || a.ptr - b.ptr;
+
+function mergeSorted(a: readonly Block[], b: readonly Block[]): Block[] {
+  const merged: Block[] = [];
+  let i = 0;
+  for (const block of b) {
+    while (i < a.length && compareBlocks(a[i]!, block) < 0) merged.push(a[i++]!);
+    merged.push(block);
+  }
+  while (i < a.length) merged.push(a[i++]!);
+  return merged;
+}
+
 /** Freed blocks up to this size, in bytes, are kept for the next allocation of their size. */
 const mostKept = 4096;
 
@@ -81,7 +94,7 @@ export class BestFitAllocator implements Allocator {
   readonly counter: MemoryCounter;
   readonly #source: ChunkSource;
   /** Sorted by size, then address, so that the choice doesn't depend on history. */
-  readonly #free: Block[] = [];
+  #free: Block[] = [];
   /** Allocated or kept blocks, by address. */
   readonly #used = new Map<number, Block>();
   /** Kept blocks by their size, in units of the alignment. */
@@ -172,14 +185,38 @@ export class BestFitAllocator implements Allocator {
 
   /** Joins kept blocks, which may make room for a larger one. */
   #takeAfterJoining(size: number): Block | undefined {
-    for (const list of this.#kept) {
-      for (const block of list) {
-        block.kept = false;
-        this.#release(block);
-      }
-      list.length = 0;
+    const kept = this.#kept.flat();
+    if (kept.length > 0) {
+      for (const list of this.#kept) list.length = 0;
+      this.#joinAll(kept);
     }
     return this.#take(size);
+  }
+
+  /** Joins kept blocks in one pass: a program may have freed a million of them, and each insertion moves the list. */
+  #joinAll(kept: readonly Block[]): void {
+    for (const block of kept) {
+      block.kept = false;
+      block.free = true;
+      this.#used.delete(block.ptr);
+    }
+    // Blocks that have been joined are not free until the end.
+    const joined: Block[] = [];
+    for (const block of kept) {
+      if (!block.free) continue;
+      let first = block;
+      while (first.before?.free) first = first.before;
+      for (let next = first.after; next?.free; next = first.after) {
+        next.free = false;
+        this.#absorb(first, next);
+      }
+      first.free = false;
+      joined.push(first);
+    }
+    const others = this.#free.filter(({ free }) => free);
+    for (const block of joined) block.free = true;
+    joined.sort(compareBlocks);
+    this.#free = mergeSorted(others, joined);
   }
 
   #take(size: number): Block | undefined {
@@ -230,11 +267,16 @@ export class BestFitAllocator implements Allocator {
 
   #merge(left: Block, right: Block, listed: Block): Block {
     this.#free.splice(this.#position(listed.bytes, listed.ptr), 1);
+    this.#absorb(left, right);
+    return left;
+  }
+
+  /** Makes `right` part of its neighbor `left`. */
+  #absorb(left: Block, right: Block): void {
     left.bytes += right.bytes;
     left.after = right.after;
     if (right.after) right.after.before = left;
     if (this.#last === right) this.#last = left;
-    return left;
   }
 
   #insert(block: Block): void {

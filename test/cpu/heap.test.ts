@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { fixedBytes, Heap, pageBytes } from '../../runtime/device/cpu/core/heap.ts';
 import { OutOfMemoryError } from '../../runtime/errors/errors.ts';
 import { InvariantError } from '../../runtime/errors/invariant.ts';
@@ -97,6 +97,60 @@ describe('allocator over the heap', () => {
     for (const block of blocks) allocator.free(block, 1024);
     expect(allocator.alloc(mebi)).toBe(blocks[0]);
     expect(allocator.counter.reserved).toBe(mebi);
+  });
+
+  it('joins many kept blocks without moving the list of free blocks for each', () => {
+    const count = 100_000;
+    const { allocator } = allocatorOf((count * alignment) / mebi + 16);
+    const blocks = Array.from({ length: count }, () => allocator.alloc(alignment));
+    // No two of these are neighbours, and their order is not that of their addresses.
+    const apart = blocks.filter((_, i) => i % 2 === 0);
+    const step = 12_347;
+    for (let i = 0, at = 0; i < apart.length; i++, at = (at + step) % apart.length)
+      allocator.free(apart[at]!, alignment);
+    const moved = vi.spyOn(Array.prototype, 'splice');
+    const large = allocator.alloc(mebi);
+    expect(moved.mock.calls.length).toBeLessThan(10);
+    moved.mockRestore();
+    allocator.free(large, mebi);
+    for (let i = 1; i < count; i += 2) allocator.free(blocks[i]!, alignment);
+    expect(allocator.alloc(count * alignment)).toBe(blocks[0]);
+  });
+
+  it('joins kept blocks as it would one by one', () => {
+    const steps = fc.array(fc.tuple(fc.integer({ min: 1, max: 3 }), fc.nat(999)), {
+      minLength: 50,
+    });
+    fc.assert(
+      fc.property(steps, (list) => {
+        const { allocator } = allocatorOf(2);
+        const live: { ptr: number; bytes: number }[] = [];
+        for (const [size, choice] of list) {
+          const bytes = size * 2048;
+          if (choice % 2 === 0 && live.length > 0) {
+            const [gone] = live.splice(choice % live.length, 1);
+            allocator.free(gone!.ptr, gone!.bytes);
+          } else live.push({ ptr: allocator.alloc(bytes), bytes });
+        }
+        // Larger than any piece: joins what is kept, and changes nothing else.
+        expect(() => allocator.alloc(3 * mebi)).toThrow(OutOfMemoryError);
+        const gaps: number[] = [];
+        let at = fixedBytes;
+        const end = { ptr: fixedBytes + allocator.counter.reserved, bytes: 0 };
+        for (const { ptr, bytes } of [...live.sort((a, b) => a.ptr - b.ptr), end]) {
+          if (ptr > at) gaps.push(ptr - at);
+          at = ptr + bytes;
+        }
+        const free = gaps.reduce((sum, gap) => sum + gap, 0);
+        expect(allocator.freeMemory()).toEqual({ free, largest: Math.max(0, ...gaps) });
+        // Each gap is one free block: taking them from the largest down needs no other memory.
+        const { reserved } = allocator.counter;
+        for (const gap of gaps.sort((a, b) => b - a)) allocator.alloc(gap);
+        expect(allocator.counter.reserved).toBe(reserved);
+        expect(allocator.freeMemory().free).toBe(0);
+      }),
+      { numRuns: 100 },
+    );
   });
 
   it('splits a block and joins its pieces again', () => {
