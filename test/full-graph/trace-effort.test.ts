@@ -7,6 +7,7 @@ import {
   FullGraphError,
   nn,
   optim,
+  stack,
   type Tensor,
   type ToStaticOptions,
   tensor,
@@ -278,5 +279,32 @@ describe('pathLimit', () => {
     const whole = toStatic(search, { capture: 'auto' });
     expect(whole(start(), 2)).toEqual(search(start(), 2));
     expect(whole.stats()).toMatchObject({ graphs: 1, breaks: [] });
+  });
+});
+
+describe('a loop that ends by data and is unrolled without end', () => {
+  it('is traced as one program, although calls inside instructions reach their limit first', () => {
+    class State {
+      constructor(readonly x: Tensor) {}
+      get isFar(): Tensor {
+        return this.x.sum().gt(50);
+      }
+    }
+    const run = (x: Tensor) => {
+      const sums = [x.sum()];
+      let y = x;
+      // Each iteration nests one decision; in the last one that is followed, the getter nests once more.
+      while (!new State(y).isFar.itemSync()) {
+        y = y.mul(2);
+        sums.push(y.sum());
+      }
+      return stack(sums);
+    };
+    const graph = toStatic(run, { capture: 'auto' });
+    for (const start of [20, 0.5, 3, 49]) {
+      const x = tensor([start, 0.25]);
+      expect(graph(x).tolist()).toEqual(run(x).tolist());
+    }
+    expect(graph.stats()).toMatchObject({ translations: 1, graphs: 1, breaks: [] });
   });
 });

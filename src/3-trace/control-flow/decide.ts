@@ -9,6 +9,7 @@ import { type Structure, structureOf } from '../../vm/bytecode/structure.ts';
 import { OwnMap } from '../../vm/language/primordials.ts';
 import { isProtected } from '../state/exceptions.ts';
 import { isControlFlowFile } from '../state/framework-files.ts';
+import { expectFewDecisions } from '../state/trace-limits.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { UnionMet } from '../variables/unions.ts';
@@ -21,12 +22,6 @@ import { endAt, numberOf, type PathEnd, type Target } from './plans/path.ts';
 import { sortByRanks } from './sort-order.ts';
 import { type Start, startAt, startWith } from './trace-branch.ts';
 import { traceCond } from './trace-cond.ts';
-
-/**
- * The maximum nesting of decisions: deeper nesting means that a loop is traced iteration by iteration and doesn't
- * end.
- */
-const maxNesting = 64;
 
 /**
  * The maximum nesting of decisions that are traced to the end of the function: each doubles the number of paths.
@@ -244,11 +239,7 @@ function mergeOfOptions(
 /** Throws a graph break if the decision is nested too deeply or known to have too many paths. */
 function expectFewPaths(t: Tracer, frame: TraceFrame): void {
   t.control.expectFewPaths(frame);
-  if (t.control.depth < maxNesting) return;
-  const { unrolledBecause: why } = t.control.plans;
-  if (!why) throw new GraphBreak('unbounded-loop', `${maxNesting} decisions inside one another`);
-  const followed = `followed iteration by iteration, the loop is not left in ${maxNesting} iterations`;
-  throw new GraphBreak(why.reason, `${why.detail}; ${followed}`);
+  expectFewDecisions(t.control);
 }
 
 /** Continues at the end of the traced part. Returns the pc; a return or the end of the current path is recorded. */

@@ -1,6 +1,7 @@
 /** Limits on the extent of a trace, which end its graph. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { GraphControl } from './graph-control.ts';
 import type { Tracer } from './tracer.ts';
 
 /** The maximum number of waiting calls, whose frames a graph break keeps. */
@@ -23,10 +24,23 @@ export function expectDepth(calls: number): void {
 }
 
 /** Limits the nesting of getters, callbacks of native functions, branches and loops. */
-export function expectNesting(nested: number): void {
+export function expectNesting(nested: number, control: GraphControl): void {
   if (nested < maxNested) return;
-  throw new GraphBreak(
-    'call-depth',
-    `more than ${maxNested} calls inside instructions or branches`,
-  );
+  const what = `${maxNested} calls inside instructions or branches`;
+  if (control.depth > 0 && control.plans.unrolledBecause) throw endless(control, `before ${what}`);
+  throw new GraphBreak('call-depth', `more than ${what}`);
+}
+
+/** The maximum nesting of decisions: deeper nesting means that a loop that is traced iteration by iteration doesn't end. */
+const maxDecisions = 64;
+
+export function expectFewDecisions(control: GraphControl): void {
+  if (control.depth >= maxDecisions) throw endless(control, `in ${maxDecisions} iterations`);
+}
+
+/** Returns the break for decisions inside one another that don't end: why their loop had to be unrolled. */
+function endless({ depth, plans: { unrolledBecause: why } }: GraphControl, limit: string) {
+  if (!why) return new GraphBreak('unbounded-loop', `${depth} decisions inside one another`);
+  const followed = `followed iteration by iteration, the loop is not left ${limit}`;
+  return new GraphBreak(why.reason, `${why.detail}; ${followed}`);
 }

@@ -258,7 +258,7 @@ export class Tracer {
 
   /** Runs `body`, which traces frames from inside an instruction. */
   nested<T>(body: () => T): T {
-    expectNesting(this.#nested);
+    expectNesting(this.#nested, this.control);
     this.#nested++;
     try {
       return body();
