@@ -19,6 +19,8 @@ export class NumberHistory {
   readonly #compared = new Set<string>();
   /** The elements of arrays that contained a second number, by their location without indices. */
   readonly #changedElements = new Map<string, Set<string>>();
+  /** The Maps and WeakMaps in which an object's value has changed, by location. */
+  readonly #changedMaps = new Set<string>();
   readonly #dynamic: Dynamic;
   /** Locations that may contain any number within bounds from the start. */
   readonly bounds: ShapeBounds;
@@ -46,18 +48,23 @@ export class NumberHistory {
   /**
    * Whether a number that is not a size is symbolic from now on. `changes`: it is known to differ at the next call. A
    * call may change only some numbers of a batch, a board or sparse rewards: once two elements of arrays at one
-   * location have changed, all elements are symbolic.
+   * location have changed, all elements are symbolic. The same holds for what a Map keeps for each object, such as
+   * visits of nodes, once one of them has changed or was missing.
    */
   isSymbolic(key: string, value: number, changes = false): boolean {
     if (this.isBounded(key) || this.#differs(key, value)) return true;
     if (this.#areElementsChanging(key) && !Number.isNaN(value)) return true;
+    if (this.#isInChangedMap(key) && !Number.isNaN(value)) return true;
     if (changes && this.#dynamic !== false && !Number.isNaN(value)) return true;
     return this.#dynamic === true && value !== 0 && value !== 1 && !Number.isNaN(value);
   }
 
   /** Records that a guard on the value at the location failed. */
   noteChange(key: string): void {
-    if (this.#dynamic !== false) this.#changed.add(siblings(key));
+    if (this.#dynamic === false) return;
+    this.#changed.add(siblings(key));
+    const map = mapOf(key);
+    if (map !== undefined) this.#changedMaps.add(map);
   }
 
   /** Records that a guarded comparison of the number at the location changed its result. */
@@ -95,6 +102,12 @@ export class NumberHistory {
     return differs;
   }
 
+  #isInChangedMap(key: string): boolean {
+    if (this.#changedMaps.size === 0) return false;
+    const map = mapOf(key);
+    return map !== undefined && this.#changedMaps.has(map);
+  }
+
   #noteElement(location: string): void {
     const key = siblings(location);
     if (key === location) return;
@@ -105,6 +118,12 @@ export class NumberHistory {
     if (this.#changedElements.size === 0) return false;
     return (this.#changedElements.get(siblings(key))?.size ?? 0) > 1;
   }
+}
+
+/** Returns the location of the Map if the key is what it has for an object. */
+function mapOf(key: string): string | undefined {
+  const found = /^(.*)\/m#\d+$/.exec(key) ?? /\/get\(([^()]*)\)$/.exec(key);
+  return found?.[1];
 }
 
 /** The key of a source (see `source-key.ts`) without the indices of elements. */

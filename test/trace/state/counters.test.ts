@@ -152,3 +152,28 @@ describe('trace/counters', () => {
     expect(() => program(x, 8)).toThrow();
   });
 });
+
+describe('what a WeakMap counts for each object', () => {
+  it('is symbolic once one count has changed: later objects need no traces for their first counts', () => {
+    const { stats } = expectSameAsEager(
+      () => {
+        const visits = new WeakMap<object, number>();
+        const nodes = Array.from({ length: 6 }, (_, i) => ({ scale: i + 2 }));
+        return {
+          fn: (x: Tensor, pair: readonly { scale: number }[]) => {
+            let sum = x;
+            for (const node of pair) {
+              visits.set(node, (visits.get(node) ?? 0) + 1);
+              sum = sum.add(x.mul(node.scale));
+            }
+            return [sum, ...pair.map((node) => x.mul(visits.get(node)!))];
+          },
+          args: (call) => [weights([4]), [nodes[call % 6]!, nodes[(call + 1) % 6]!]],
+        };
+      },
+      { calls: 30, minGraphSize: 1 },
+    );
+    expect(stats.fallbacks).toEqual([]);
+    expect(stats.translations).toBeLessThanOrEqual(3);
+  });
+});
