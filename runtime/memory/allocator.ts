@@ -69,19 +69,6 @@ function isFree(block: Block | undefined): block is Block {
   return block !== undefined && (block.free || block.kept);
 }
 
-const compareBlocks = (a: Block, b: Block): number => a.bytes - b.bytes || a.ptr - b.ptr;
-
-function mergeSorted(a: readonly Block[], b: readonly Block[]): Block[] {
-  const merged: Block[] = [];
-  let i = 0;
-  for (const block of b) {
-    while (i < a.length && compareBlocks(a[i]!, block) < 0) merged.push(a[i++]!);
-    merged.push(block);
-  }
-  while (i < a.length) merged.push(a[i++]!);
-  return merged;
-}
-
 /** Freed blocks up to this size, in bytes, are kept for the next allocation of their size. */
 const mostKept = 4096;
 
@@ -94,7 +81,7 @@ export class BestFitAllocator implements Allocator {
   readonly counter: MemoryCounter;
   readonly #source: ChunkSource;
   /** Sorted by size, then address, so that the choice doesn't depend on history. */
-  #free: Block[] = [];
+  readonly #free: Block[] = [];
   /** Allocated or kept blocks, by address. */
   readonly #used = new Map<number, Block>();
   /** Kept blocks by their size, in units of the alignment. */
@@ -121,9 +108,15 @@ export class BestFitAllocator implements Allocator {
 
   /** Frees a region's block. */
   closeRegion(ptr: number): void {
+    this.#recycle(this.#allocatedAt(ptr));
+  }
+
+  #allocatedAt(ptr: number): Block {
     const block = this.#used.get(ptr);
-    if (!block || block.kept) throw new InvariantError(`no region at address ${ptr}`);
-    this.#recycle(block);
+    if (!block || block.kept) {
+      throw new InvariantError(`free of address ${ptr}, which is not allocated`);
+    }
+    return block;
   }
 
   #use(size: number): Block {
@@ -143,10 +136,7 @@ export class BestFitAllocator implements Allocator {
 
   free(ptr: number, bytes: number): void {
     if (bytes === 0) return;
-    const block = this.#used.get(ptr);
-    if (!block || block.kept) {
-      throw new InvariantError(`free of address ${ptr}, which is not allocated`);
-    }
+    const block = this.#allocatedAt(ptr);
     if (block.bytes !== alignedBytes(bytes)) {
       throw new InvariantError(`free of ${bytes} bytes of a ${block.bytes} block`);
     }
@@ -183,40 +173,19 @@ export class BestFitAllocator implements Allocator {
     this.#insert(this.#join(block));
   }
 
-  /** Joins kept blocks, which may make room for a larger one. */
+  /**
+   * Joins kept blocks, which may make room for a larger one. In the order of their addresses, they are inserted at one
+   * place of the list; in the order in which a million of them were freed, each would move half of it.
+   */
   #takeAfterJoining(size: number): Block | undefined {
-    const kept = this.#kept.flat();
-    if (kept.length > 0) {
-      for (const list of this.#kept) list.length = 0;
-      this.#joinAll(kept);
+    for (const list of this.#kept) {
+      for (const block of list.sort((a, b) => a.ptr - b.ptr)) {
+        block.kept = false;
+        this.#release(block);
+      }
+      list.length = 0;
     }
     return this.#take(size);
-  }
-
-  /** Joins kept blocks in one pass: a program may have freed a million of them, and each insertion moves the list. */
-  #joinAll(kept: readonly Block[]): void {
-    for (const block of kept) {
-      block.kept = false;
-      block.free = true;
-      this.#used.delete(block.ptr);
-    }
-    // Blocks that have been joined are not free until the end.
-    const joined: Block[] = [];
-    for (const block of kept) {
-      if (!block.free) continue;
-      let first = block;
-      while (first.before?.free) first = first.before;
-      for (let next = first.after; next?.free; next = first.after) {
-        next.free = false;
-        this.#absorb(first, next);
-      }
-      first.free = false;
-      joined.push(first);
-    }
-    const others = this.#free.filter(({ free }) => free);
-    for (const block of joined) block.free = true;
-    joined.sort(compareBlocks);
-    this.#free = mergeSorted(others, joined);
   }
 
   #take(size: number): Block | undefined {
@@ -267,16 +236,11 @@ export class BestFitAllocator implements Allocator {
 
   #merge(left: Block, right: Block, listed: Block): Block {
     this.#free.splice(this.#position(listed.bytes, listed.ptr), 1);
-    this.#absorb(left, right);
-    return left;
-  }
-
-  /** Makes `right` part of its neighbor `left`. */
-  #absorb(left: Block, right: Block): void {
     left.bytes += right.bytes;
     left.after = right.after;
     if (right.after) right.after.before = left;
     if (this.#last === right) this.#last = left;
+    return left;
   }
 
   #insert(block: Block): void {
@@ -290,7 +254,7 @@ export class BestFitAllocator implements Allocator {
     while (low < high) {
       const middle = (low + high) >> 1;
       const block = this.#free[middle]!;
-      if (block.bytes < bytes || (block.bytes === bytes && block.ptr < ptr)) low = middle + 1;
+      if ((block.bytes - bytes || block.ptr - ptr) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
