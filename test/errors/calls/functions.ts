@@ -38,7 +38,7 @@ export const functions: Readonly<Record<string, string>> = {
   '[m, m], 0': 'cat stack',
   '[m, m, m]': 'multiDot',
   'm, m, 0': 'vecdot',
-  'm, i, m': 'luSolve',
+  'm, i.add(1), m': 'luSolve',
   't, 2, 2': 'lpPool1d',
   'image, 2, 2': 'lpPool2d',
   'volume, 2, 2': 'lpPool3d',
