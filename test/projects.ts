@@ -108,9 +108,12 @@ export const generations: readonly (readonly string[])[] = [
  * alone in its process, a file may spend half of its CPU time there. With this, V8 waits for fifteen times as much.
  */
 const optimizedLate = '--interrupt-budget=1000000';
-/** Empty where this version of Node has no such option. */
-export const nodeOptions: readonly string[] =
-  spawnSync(process.execPath, [optimizedLate, '--version']).status === 0 ? [optimizedLate] : [];
+/** Each breakpoint that captures a function waits for the threads that optimize; all cores are busy with tests anyway. */
+const optimizedInPlace = '--no-concurrent-recompilation';
+/** Those that this version of Node has. */
+export const nodeOptions: readonly string[] = [optimizedLate, optimizedInPlace].filter(
+  (option) => spawnSync(process.execPath, [option, '--version']).status === 0,
+);
 
 const early = ['test/install-early.ts'];
 /** In processes that files share, each starts with these. */
