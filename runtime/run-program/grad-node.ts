@@ -72,7 +72,7 @@ export class RunProgramNode extends GradNode {
       (part, isRepeatable) =>
         isRepeatable ? this.#eagerRefusal(part, []) : this.secondBackward(part),
       (output) => subgraph.backwards!.ofOutputs(new Set([output])),
-      subgraph.replaysPaths ? () => neededByOpen(this, this.results.closed.map(numbersOf)) : null,
+      subgraph.recorded && (() => neededByOpen(this, this.results.closed.map(numbersOf))),
     );
     const { withData } = this.backward.saved;
     this.#versions = withData.map((id) => scope.slots[id]!.holder!.version);

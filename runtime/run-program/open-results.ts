@@ -33,7 +33,7 @@ export class OpenResults {
   /**
    * `refused` returns the error for a backward that has partly run before; null if eager execution runs it again.
    * `neededOnPath` returns the values that later backwards may read on the path of the run; null if none can follow. It
-   * is null itself for a program that no replay follows.
+   * is null itself for a program without a compiler.
    */
   constructor(
     backward: BackwardPart,

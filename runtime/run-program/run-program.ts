@@ -40,8 +40,6 @@ export class Subgraph {
   readonly recorded: RecordedBackwards | null;
   /** The indices of outputs returned by branches or loops. Only a recorded backward knows all ops that read them. */
   readonly regionResults: ReadonlySet<number>;
-  /** Whether replaying the path of a run shows which results are open: no backward inside it goes through a branch. */
-  readonly replaysPaths: boolean;
   readonly #forward: Executable;
   readonly #scalarTable: ScalarTable | undefined;
   readonly #scalars: ScalarProgram;
@@ -77,7 +75,6 @@ export class Subgraph {
         )
       : null;
     this.regionResults = this.recorded ? resultsOfRegions(planned.forward) : none;
-    this.replaysPaths = this.recorded !== null && !differentiatesRegions(planned.forward);
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
     const { backend = null } = planned;
     this.#forward = new Executable(planned.forward, planned.values, [], { atomic: true, backend });
@@ -264,13 +261,6 @@ export class Subgraph {
       if (gradOutputs[index] !== null) output.setGradEdge({ node, index });
     });
   }
-}
-
-function differentiatesRegions({ steps }: Plan): boolean {
-  return steps.some(({ op: { op }, regions = [] }) => {
-    const isBackward = op.kernel.kind === 'control' && op.name.endsWith('Backward');
-    return isBackward || regions.some(({ forward }) => differentiatesRegions(forward));
-  });
 }
 
 function resultsOfRegions({ steps, outputs }: Plan): ReadonlySet<number> {

@@ -1,6 +1,6 @@
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { invariant } from '../../runtime/errors/invariant.ts';
-import { whileOp } from '../../runtime/program/control-ops.ts';
+import { condBackwardOp, whileOp } from '../../runtime/program/control-ops.ts';
 import type { KeptAt, TakenPath } from '../../runtime/program/higher-order-gradients.ts';
 import type { PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
@@ -32,7 +32,9 @@ export function inlinePath(
   const outputs = traced.outputs.map((id) => inliner.valueOf(known.get(id), traced.values[id]!));
   const { values, ops, keptAt } = inliner;
   const numbers = new Map<ValueId, ValueId>();
-  for (const [id, value] of known) if (typeof value === 'number') numbers.set(id, value);
+  for (const [id, value] of known) {
+    if (typeof value === 'number' && !inliner.tapes.has(value)) numbers.set(id, value);
+  }
   return { program: { values, inputs, ops, outputs }, numbers, keptAt };
 }
 
@@ -42,6 +44,8 @@ class Inliner {
   readonly values: TensorMeta[] = [];
   readonly ops: ProgramOp[] = [];
   readonly keptAt: KeptAt[][] = [];
+  /** The values for tapes and marks of ops on the path. */
+  readonly tapes = new Set<ValueId>();
   readonly #lists = new ListsOnPath((list, items) => {
     const copy = this.define(list);
     this.ops.push({ ...items, outputs: [copy] });
@@ -72,6 +76,7 @@ class Inliner {
       known.set(id, operands[i]!);
     });
     const steps = new Map(plan.forward.steps.map((step) => [step.op.outputs.at(-1), step]));
+    const read = new Set(program.ops.flatMap(({ inputs }) => inputs));
     // A call that was merged with later calls is performed at the position of the last of them, and ops that read its
     // results wait until then.
     let waiting: ProgramOp[] = [];
@@ -81,16 +86,35 @@ class Inliner {
       const left: ProgramOp[] = [];
       for (const each of [...waiting, step ? step.op : op]) {
         const isReady = each.inputs.every((id) => known.has(id));
-        if (isReady) this.#appendOp(program, each, steps, taken, known);
-        else left.push(each);
+        if (!isReady) {
+          left.push(each);
+          continue;
+        }
+        this.#appendOp(program, each, steps, taken, known);
+        for (const id of each.outputs) {
+          if (read.has(id) && !known.has(id)) known.set(id, this.#defineTape(program.values[id]!));
+        }
       }
       waiting = left;
     }
     for (const id of plan.backward?.saved.withData ?? []) {
       const value = known.get(id);
-      if (typeof value === 'number') this.keptAt[value]!.push({ frame, id });
+      if (typeof value !== 'number' || this.tapes.has(value)) continue;
+      this.keptAt[value]!.push({ frame, id });
     }
     return known;
+  }
+
+  /**
+   * A backward inside the program reads the tape of an op that the path replaces. No gradient flows through it, and
+   * control ops are never run again, so their tape comes from an op without regions.
+   */
+  #defineTape(meta: TensorMeta): ValueId {
+    const tape = this.define(meta);
+    this.tapes.add(tape);
+    const ends = { inputs: [], outputs: [tape], attrs: {} };
+    this.ops.push({ op: condBackwardOp, ...ends, recordsGrad: false, at: undefined });
+    return tape;
   }
 
   #appendOp(

@@ -41,6 +41,35 @@ const bodies: Record<string, Body> = {
     }
     return [y, h];
   },
+  'a backward through an earlier branch': (x, w) => {
+    const h = w.exp();
+    let y = w.mul(x);
+    if (x.sum().itemSync() > -1) y = h.mul(w).tanh();
+    y.sum().backward(undefined, { retainGraph: true });
+    return [y, h, w.tanh()];
+  },
+  'a backward in a loop, through an earlier branch': (x, w) => {
+    const h = w.exp();
+    let y = w.mul(x);
+    if (x.sum().itemSync() > -1) y = h.mul(w).tanh();
+    let i = 0;
+    while (i < Math.abs(x.sum().itemSync())) {
+      y.sum().backward(undefined, { retainGraph: true });
+      i++;
+    }
+    return [y.mul(2), h, y];
+  },
+  'a backward in a branch, through an earlier loop': (x, w) => {
+    const h = w.exp();
+    let y = w.mul(x);
+    let i = 0;
+    while (i < Math.abs(x.sum().itemSync())) {
+      y = h.mul(y);
+      i++;
+    }
+    if (x.sum().itemSync() > -1) y.sum().backward(undefined, { retainGraph: true });
+    return [h, y];
+  },
   'a loop of any number of iterations': (x, w) => {
     const h = w.tanh();
     let y = w.mul(x);
