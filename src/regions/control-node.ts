@@ -78,6 +78,11 @@ export class ControlNode extends GradNode {
     return this.#record.same ?? [];
   }
 
+  /** Operands and results whose data backward reads. */
+  get read(): readonly Tensor[] {
+    return this.#record.read;
+  }
+
   override apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
     _retainGraph: boolean,

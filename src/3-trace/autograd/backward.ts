@@ -5,7 +5,9 @@ import { runBackward } from '../../../runtime/backward/engine.ts';
 import { seedGradient } from '../../../runtime/backward/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isPlainObject } from '../../guards/plain.ts';
+import { ControlNode } from '../../regions/control-node.ts';
 import { gradientNames } from '../../regions/gradient-names.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
 import { noteRequest } from '../control-flow/loops/earlier-iterations.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { check } from '../control-flow/numbers/check.ts';
@@ -56,7 +58,8 @@ function backwardInTrace(
   const seed = gradient ? seedOf(t, gradient) : null;
   const inputs = options ? inputsOf(t, options) : null;
   if (inputs) noteRequest([loss], inputs);
-  settleGradients(t, loss);
+  const earlier = settleGradients(t, loss);
+  if (!createGraph) expectNotReadInside(t, loss, earlier);
   const first = t.builder.nextValue;
   const onFreed = watchFreed(t);
   const run: Perform<[Tensor, Tensor][]> = ([root, start, only], builder) => {
@@ -73,8 +76,14 @@ function backwardInTrace(
         createGraph,
         ...(requested && { inputs: requested }),
         sink: (edge, sum) => {
-          if ('leaf' in edge) leaves.push([edge.leaf, sum]);
-          else sum.dispose();
+          if (!('leaf' in edge)) {
+            sum.dispose();
+            return;
+          }
+          leaves.push([edge.leaf, sum]);
+          // Eager execution adds to `.grad` here: later nodes must not read what it was.
+          const written = createGraph ? undefined : earlier.get(edge.leaf);
+          if (written) builder.memory.noteWrite(builder.valueOf(written));
         },
       }),
     );
@@ -110,12 +119,40 @@ function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
   });
 }
 
-/** Determines which optional gradients of leaves exist, before anything is added to them. */
-function settleGradients(t: Tracer, loss: Tensor): void {
+/**
+ * Determines which optional gradients of leaves exist, before anything is added to them, and returns those. A replay for
+ * other sizes has other leaves, but adds in the same order.
+ */
+function settleGradients(t: Tracer, loss: Tensor): ReadonlyMap<Tensor, Tensor> {
+  const found = new Map<Tensor, Tensor>();
   for (const edge of nodesBelow(loss)) {
     if (!isLeaf(edge)) continue;
     const variable = t.result(edge);
     // A loop-carried value is not a leaf in eager execution: its .grad is not read.
-    if (variable.source || variable.grad) specialized(readTensorProperty(t, variable, 'grad'));
+    if (!variable.source && !variable.grad) continue;
+    const grad = specialized(readTensorProperty(t, variable, 'grad'));
+    if (grad.kind === 'tensor') found.set(edge, t.use(grad));
+  }
+  return found;
+}
+
+/**
+ * A branch or loop delivers the gradients of its operands together, where eager execution adds to `.grad` between its
+ * ops. If one of them reads what is added to, the backward isn't part of the trace.
+ */
+function expectNotReadInside(t: Tracer, loss: Tensor, earlier: ReadonlyMap<Tensor, Tensor>): void {
+  if (earlier.size === 0) return;
+  for (const node of nodesBelow(loss)) {
+    if (!(node instanceof ControlNode)) continue;
+    const read = node.read.map((tensor) => t.builder.rootOf(tensor));
+    for (const target of node.targets) {
+      const sum = target && 'leaf' in target && earlier.get(target.leaf);
+      if (!sum || !read.includes(t.builder.rootOf(sum))) continue;
+      t.control.avoid(node);
+      throw new GraphBreak(
+        'branch-gradient',
+        'backward() through a branch or loop that reads the gradient of an operand',
+      );
+    }
   }
 }
