@@ -4,7 +4,7 @@ import type { Tensor } from './tensor.ts';
 let calls = 0;
 
 /** Returns the holders shared by several of the tensors, or undefined if there are none. */
-export function sharedMemory(tensors: readonly Tensor[]): readonly Holder[] | undefined {
+function sharedMemory(tensors: readonly Tensor[]): readonly Holder[] | undefined {
   const call = ++calls;
   let shared: Holder[] | undefined;
   for (const { holder } of tensors) {

@@ -37,7 +37,7 @@ import { CurrentPlan, firstOptions, type ReadySubgraph } from './current-plan.ts
 import { Entry } from './entry.ts';
 import { LengthsTraced } from './lengths-traced.ts';
 import { savedInputsOf } from './ownership/saved-views.ts';
-import { readByGradients } from './read-by-gradients.ts';
+import { mayReadByGradients, readByGradients } from './read-by-gradients.ts';
 import type { Candidate, ResumePoint } from './resume-point.ts';
 import { SizedEntries, withOwnSizes } from './sized-entries.ts';
 import { type PlanChoice, SubgraphVariants } from './subgraph-variants.ts';
@@ -56,8 +56,6 @@ const openSizesLimit = 64;
 
 /** After this many entries at one point, numbers that came out of a break are no longer constants. */
 const volatileAfter = 4;
-
-const noneRead = { saved: [], afterWrites: [] };
 
 /** Why a part is not compiled. */
 interface NotCompiled {
@@ -258,11 +256,12 @@ export class FrameCompiler {
   }
 
   #variants(result: TraceResult, stages: SubgraphStages, first: CompileOptions): SubgraphVariants {
-    const mayBeRead = result.needsGrad.includes(true);
     const usual = this.#inForce(result, stages, first, []);
     return new SubgraphVariants(
       usual,
-      ({ forward, planned }) => (mayBeRead ? readByGradients(forward, planned) : noneRead),
+      mayReadByGradients(result)
+        ? ({ forward, planned }) => readByGradients(forward, planned)
+        : null,
       ({ donated, asTraced, portable, compact, rate }: PlanChoice) => {
         const memory = portable ? portableMemory(first.memory) : first.memory;
         const options = asTraced

@@ -1,8 +1,10 @@
 import { operandUse } from '../../runtime/device/kernel-op.ts';
+import { whileOp } from '../../runtime/program/control-ops.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import type { Program, ProgramOp, Region, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import { readOutside } from '../regions/append-control.ts';
+import type { TraceResult } from '../traces/trace-result.ts';
 
 /** Indices of the inputs whose data gradients read. */
 export interface ReadByGradients {
@@ -12,36 +14,69 @@ export interface ReadByGradients {
   readonly afterWrites: readonly number[];
 }
 
+/** Whether a gradient may read data: of the program's results after a run, or in a backward inside the program. */
+export function mayReadByGradients({ differentiable, program }: TraceResult): boolean {
+  return differentiable.includes(true) || differentiates(program);
+}
+
+function differentiates({ ops }: Program): boolean {
+  return ops.some(({ backward, regions = [] }) => {
+    return backward || regions.some(({ program }) => differentiates(program));
+  });
+}
+
 export function readByGradients(
   { inputs, ops }: Program,
   { backward }: PlannedSubgraph,
 ): ReadByGradients {
-  const roots = new Map<ValueId, ValueId>();
-  const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;
   const afterWrites = new Set<ValueId>();
   const saved = new Set<ValueId>();
   let written = false;
-  for (const each of ops) {
-    const { op, inputs: operands, outputs } = each;
-    const targets = writtenOperands(each);
-    if (op.kernel.kind === 'view') roots.set(outputs[0]!, rootOf(operands[0]!));
-    else if (written) {
-      operands.forEach((id, i) => {
-        if (!targets.includes(i) && operandUse(op, i) === 'data') afterWrites.add(rootOf(id));
-      });
+  /** `roots`: the input that each value is or views. */
+  const collect = (each: readonly ProgramOp[], roots: Map<ValueId, ValueId>): void => {
+    for (const op of each) {
+      const operands = op.inputs.map((id) => roots.get(id));
+      const targets = writtenOperands(op);
+      if (op.op.kernel.kind === 'view') {
+        if (operands[0] !== undefined) roots.set(op.outputs[0]!, operands[0]);
+      } else if (written) {
+        operands.forEach((root, i) => {
+          const isRead = !targets.includes(i) && operandUse(op.op, i) === 'data';
+          if (isRead && root !== undefined) afterWrites.add(root);
+        });
+      }
+      for (const index of readByBackwardOf(op))
+        if (operands[index] !== undefined) saved.add(operands[index]);
+      for (const { program } of inOrder(op)) {
+        const first = operands.length - program.inputs.length;
+        const inner = program.inputs.flatMap((id, i) => {
+          const root = operands[first + i];
+          return root === undefined ? [] : [[id, root] as const];
+        });
+        collect(program.ops, new Map(inner));
+      }
+      written ||= targets.length > 0;
     }
-    written ||= targets.length > 0;
-    for (const id of readByBackwardOf(each)) saved.add(rootOf(id));
+  };
+  const roots = new Map(inputs.map((id) => [id, id]));
+  collect(ops, roots);
+  for (const id of backward?.saved.withData ?? []) {
+    const root = roots.get(id);
+    if (root !== undefined) saved.add(root);
   }
-  for (const id of backward?.saved.withData ?? []) saved.add(rootOf(id));
   const among = (ids: ReadonlySet<ValueId>) => inputs.flatMap((id, i) => (ids.has(id) ? [i] : []));
   return { saved: among(saved), afterWrites: among(afterWrites) };
 }
 
-/** The operands of a branch or loop that its own backward reads. */
-function readByBackwardOf({ inputs, regions = [] }: ProgramOp): readonly ValueId[] {
+/** The regions of an op; twice if what a later iteration reads comes after the writes of an earlier one. */
+function inOrder({ op, regions = [] }: ProgramOp): readonly Region[] {
+  return op === whileOp ? [...regions, ...regions] : regions;
+}
+
+/** The indices of the operands of a branch or loop that its own backward reads. */
+function readByBackwardOf({ inputs, regions = [] }: ProgramOp): readonly number[] {
   return regions.flatMap(({ joint, program }) => {
     const first = inputs.length - program.inputs.length;
-    return joint ? [...readOutside(joint).operands].map((i) => inputs[first + i]!) : [];
+    return joint ? [...readOutside(joint).operands].map((i) => first + i) : [];
   });
 }

@@ -7,7 +7,7 @@ import type { ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
-import { sharedMemory, sharedWritten } from '../../runtime/tensor/shared-memory.ts';
+import { sharedWritten } from '../../runtime/tensor/shared-memory.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { CurrentPlan, ReadySubgraph } from './current-plan.ts';
@@ -92,14 +92,15 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   readonly decides: boolean;
   /** For each plan, the inputs whose previous data a gradient reads although an input is written. */
   readonly #readByGradients = new WeakMap<ReadySubgraph, ReadByGradients>();
-  readonly #readByGradientsOf: (stages: SubgraphStages) => ReadByGradients;
+  /** Null if no gradient reads data. */
+  readonly #readByGradientsOf: ((stages: SubgraphStages) => ReadByGradients) | null;
   /** Inputs that the trace knew to be views of one memory. */
   readonly #viewsOfOne: readonly (readonly number[])[];
   readonly device: Device;
 
   constructor(
     usual: CurrentPlan,
-    readByGradientsOf: (stages: SubgraphStages) => ReadByGradients,
+    readByGradientsOf: ((stages: SubgraphStages) => ReadByGradients) | null,
     compile: (choice: PlanChoice) => CurrentPlan,
     crossing: readonly number[],
     viewsOfOne: readonly (readonly number[])[],
@@ -221,17 +222,13 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
    * memory versions, but a program treats its inputs as separate memories.
    */
   aliasesWritten(inputs: readonly Tensor[]): boolean {
-    if (this.written.length === 0) return false;
-    const { ready } = this.#plans.usual;
-    const usual = this.#readOf(ready);
-    const isRead = usual.saved.length + usual.afterWrites.length > 0;
-    if (!isRead && !ready.stages.planned.backward) return false;
-    const shared = sharedMemory(inputs);
-    if (!shared) return false;
+    if (!this.#readByGradientsOf || this.written.length === 0) return false;
+    if (sharedWritten(inputs, this.written) < 0) return false;
+    const usual = this.#readOf(this.#plans.usual.ready);
+    // The plan of such a call, in the traced order, may read after a write what the usual plan has read before it.
     const traced = this.#readOf(this.#tracedPlan().ready);
     const isWritten = (i: number, isApart: (k: number) => boolean): boolean => {
       const { holder } = inputs[i]!;
-      if (!shared.includes(holder!)) return false;
       return this.written.some((k) => k !== i && inputs[k]!.holder === holder && !isApart(k));
     };
     // A backward inside the program was traced with the versions of these inputs' one memory.
@@ -246,7 +243,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   }
 
   #readOf(ready: ReadySubgraph): ReadByGradients {
-    return getOrInsert(this.#readByGradients, ready, () => this.#readByGradientsOf(ready.stages));
+    return getOrInsert(this.#readByGradients, ready, () => this.#readByGradientsOf!(ready.stages));
   }
 
   #choose(inputs: readonly Tensor[], donated: number): CurrentPlan {
