@@ -1,7 +1,6 @@
 import { operandUse } from '../../runtime/device/kernel-op.ts';
-import { whileOp } from '../../runtime/program/control-ops.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
-import type { Program, ProgramOp, Region, ValueId } from '../../runtime/program/program.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import { readOutside } from '../regions/append-control.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
@@ -47,7 +46,8 @@ export function readByGradients(
       }
       for (const index of readByBackwardOf(op))
         if (operands[index] !== undefined) saved.add(operands[index]);
-      for (const { program } of inOrder(op)) {
+      // No backward in a loop reads what was saved in an earlier iteration: such loops are no programs.
+      for (const { program } of op.regions ?? []) {
         const first = operands.length - program.inputs.length;
         const inner = program.inputs.flatMap((id, i) => {
           const root = operands[first + i];
@@ -66,11 +66,6 @@ export function readByGradients(
   }
   const among = (ids: ReadonlySet<ValueId>) => inputs.flatMap((id, i) => (ids.has(id) ? [i] : []));
   return { saved: among(saved), afterWrites: among(afterWrites) };
-}
-
-/** The regions of an op; twice if what a later iteration reads comes after the writes of an earlier one. */
-function inOrder({ op, regions = [] }: ProgramOp): readonly Region[] {
-  return op === whileOp ? [...regions, ...regions] : regions;
 }
 
 /** The indices of the operands of a branch or loop that its own backward reads. */

@@ -1,4 +1,3 @@
-import { getOrInsert } from '../../runtime/collections/get-or-insert.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { holdsLines } from '../../runtime/program/checks.ts';
@@ -90,8 +89,8 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   readonly holdsLines: boolean;
   /** Whether it has control ops, whose decisions determine its bytes. */
   readonly decides: boolean;
-  /** For each plan, the inputs whose previous data a gradient reads although an input is written. */
-  readonly #readByGradients = new WeakMap<ReadySubgraph, ReadByGradients>();
+  /** The inputs whose data gradients read in the plan for calls whose inputs share memory. */
+  #readByGradients: ReadByGradients | undefined;
   /** Null if no gradient reads data. */
   readonly #readByGradientsOf: ((stages: SubgraphStages) => ReadByGradients) | null;
   /** Inputs that the trace knew to be views of one memory. */
@@ -224,9 +223,9 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   aliasesWritten(inputs: readonly Tensor[]): boolean {
     if (!this.#readByGradientsOf || this.written.length === 0) return false;
     if (sharedWritten(inputs, this.written) < 0) return false;
-    const usual = this.#readOf(this.#plans.usual.ready);
-    // The plan of such a call, in the traced order, may read after a write what the usual plan has read before it.
-    const traced = this.#readOf(this.#tracedPlan().ready);
+    // Such a call runs the plan in the traced order. The usual one may read before a write what the code reads after it.
+    this.#readByGradients ??= this.#readByGradientsOf(this.#tracedPlan().ready.stages);
+    const { saved, afterWrites } = this.#readByGradients;
     const isWritten = (i: number, isApart: (k: number) => boolean): boolean => {
       const { holder } = inputs[i]!;
       return this.written.some((k) => k !== i && inputs[k]!.holder === holder && !isApart(k));
@@ -237,13 +236,9 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
       return (k: number) => known.includes(k);
     };
     return (
-      [...usual.saved, ...traced.saved].some((i) => isWritten(i, () => false)) ||
-      [...usual.afterWrites, ...traced.afterWrites].some((i) => isWritten(i, knownWith(i)))
+      saved.some((i) => isWritten(i, () => false)) ||
+      afterWrites.some((i) => isWritten(i, knownWith(i)))
     );
-  }
-
-  #readOf(ready: ReadySubgraph): ReadByGradients {
-    return getOrInsert(this.#readByGradients, ready, () => this.#readByGradientsOf!(ready.stages));
   }
 
   #choose(inputs: readonly Tensor[], donated: number): CurrentPlan {
