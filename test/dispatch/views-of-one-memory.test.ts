@@ -167,6 +167,12 @@ const bodies: Record<string, Body> = {
     triple(b);
     return loss;
   },
+  'of a branch, after the call': (a, b, x) => {
+    let result = a.mul(2);
+    if (x.sum().itemSync() > -5) result = a.sin().mul(x);
+    triple(b);
+    return result.sum();
+  },
   'inside, between its forward and its backward': (a, b, x) => {
     const loss = a.mul(a).mul(x).sum();
     triple(b);
