@@ -38,6 +38,31 @@ describe('tostatic check', () => {
     expect(code).toBe(0);
   });
 
+  it('fails if no mode could check a run, and says why', { timeout: 240_000 }, async () => {
+    const file = moduleWith(`
+      export function excluded(x) {
+        eval('');
+        return x.mul(2);
+      }
+      export function shapes(x) {
+        return x.shape.length;
+      }
+      export const inputs = () => [randn([3])];
+    `);
+    const [fallback, opless] = await Promise.all(
+      ['excluded', 'shapes'].map((name) =>
+        check(file, '--modes', 'default,fullG', '--function', name),
+      ),
+    );
+    expect(fallback!.out).toMatch(/^default +as eagerly; nothing checked: .*eval/m);
+    expect(fallback!.out).toMatch(/^fullGraph +does not apply: .*ordinary JavaScript: .*eval/m);
+    expect(opless!.out).toContain('nothing checked: no tensor op was captured');
+    for (const { code, out } of [fallback!, opless!]) {
+      expect(out).toContain('\nnothing was checked: no mode ran a program\n');
+      expect(code).toBe(1);
+    }
+  });
+
   it('cuts a difference down to a small module', { timeout: 240_000 }, async () => {
     // Each mode runs in a process of its own: what a process tells of itself differs.
     const file = moduleWith(`

@@ -13,9 +13,12 @@ interface CheckOptions {
   readonly modes?: string;
 }
 
+type SameVerdict = Extract<Verdict, { kind: 'same' }>;
+
 /**
  * `tostatic check`: runs a function eagerly and in every mode, each in its own process, and compares all effects. If a
- * mode differs, writes the smallest module found that still shows the difference next to the file, and exits with 1.
+ * mode differs, writes the smallest module found that still shows the difference next to the file, and exits with 1. Also
+ * exits with 1 if no mode ran a program: nothing was checked then.
  */
 export async function checkFile(file: string, options: CheckOptions): Promise<void> {
   const calls = wholeNumber('--calls', options.calls, 1);
@@ -31,15 +34,21 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
     process.stdout.write(`${thrown.length} of ${plural(calls, 'call')} throw ${thrown[0]}\n\n`);
   }
   const different: { mode: Mode; difference: ModeDifference }[] = [];
+  let checked = 0;
   const width = Math.max(...modes.map(({ name }) => name.length));
   for (const mode of modes) {
     const verdict = await compareSeparately(request, mode, expected);
     if (verdict.kind === 'different') different.push({ mode, ...verdict });
+    if (verdict.kind === 'same') checked += verdict.checked;
     process.stdout.write(`${mode.name.padEnd(width)} ${sentence(verdict)}\n`);
   }
   const [first] = different;
-  if (!first) return;
+  if (!first && checked > 0) return;
   process.exitCode = 1;
+  if (!first) {
+    process.stdout.write('\nnothing was checked: no mode ran a program\n');
+    return;
+  }
   const { difference } = first;
   process.stdout.write(
     `\n${first.mode.name}, ${difference.at}\n  eager:    ${difference.eager}\n  captured: ${difference.captured}\n`,
@@ -57,12 +66,18 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
 function sentence(verdict: Verdict): string {
   switch (verdict.kind) {
     case 'same':
-      return `as eagerly; ${plural(verdict.checked, 'run')} of programs checked`;
+      return `as eagerly; ${checkedRuns(verdict)}`;
     case 'refused':
       return `does not apply: ${verdict.why}`;
     case 'different':
       return `DIFFERENT at ${verdict.difference.at}`;
   }
+}
+
+function checkedRuns({ checked, fallbacks }: SameVerdict): string {
+  if (checked > 0) return `${plural(checked, 'run')} of programs checked`;
+  const why = fallbacks.length > 0 ? fallbacks.join('; ') : 'no tensor op was captured';
+  return `nothing checked: ${why}`;
 }
 
 /** Parses `default,fullGraph`: prefixes of mode names. Defaults to all modes. */

@@ -121,7 +121,12 @@ export interface ModeDifference {
 
 /** The verdict on one mode. */
 export type Verdict =
-  | { readonly kind: 'same'; readonly checked: number }
+  | {
+      readonly kind: 'same';
+      readonly checked: number;
+      /** Why the function, or parts of it, ran as ordinary JavaScript. */
+      readonly fallbacks: readonly string[];
+    }
   /** The mode does not apply, for example because the function is not one program. */
   | { readonly kind: 'refused'; readonly why: string }
   | DifferentVerdict;
@@ -147,7 +152,7 @@ function compare(
   if ('ended' in actual) return different('the process', 'ends as it should', actual.ended);
   const { failed } = actual.report;
   if (failed && failed.name !== 'CheckError' && failed.name !== 'InvariantError') {
-    return { kind: 'refused', why: failed.message.split('\n')[0]! };
+    return { kind: 'refused', why: reasonIn(failed.message) };
   }
   if (failed) {
     const { difference } = different('check mode', 'no difference', failed.message);
@@ -158,7 +163,15 @@ function compare(
     if (a[path] !== b[path]) return different(path, a[path] ?? 'nothing', b[path] ?? 'nothing');
   }
   if (expected.lines !== actual.lines) return different('console', expected.lines, actual.lines);
-  return { kind: 'same', checked: actual.report.checked };
+  const { checked, fallbacks } = actual.report;
+  return { kind: 'same', checked, fallbacks };
+}
+
+/** The first line of a message, with what was given. */
+function reasonIn(message: string): string {
+  const [first = ''] = message.split('\n');
+  const given = /^ {2}given: +(.*)/m.exec(message)?.[1];
+  return given ? `${first}: ${given}` : first;
 }
 
 function different(at: string, eagerly: string, captured: string): DifferentVerdict {

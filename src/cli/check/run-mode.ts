@@ -24,6 +24,8 @@ export interface ModeReport {
   readonly observed: Observed;
   /** The number of runs and backwards that check mode compared. */
   readonly checked: number;
+  /** Why the function, or parts of it, ran as ordinary JavaScript. */
+  readonly fallbacks: readonly string[];
   /** The CheckError that ended the mode, or the error that makes it inapplicable. */
   readonly failed: Failure | null;
   /** The first line of each error that a call threw. */
@@ -77,10 +79,12 @@ export async function runMode(request: ModeRequest): Promise<ModeReport> {
     exports: { ...exported },
     random: randomState(),
   };
-  const { runs, backwards } = captured?.stats().checks ?? { runs: 0, backwards: 0 };
+  const stats = captured?.stats();
+  const { runs, backwards } = stats?.checks ?? { runs: 0, backwards: 0 };
   return {
     observed: observe(roots),
     checked: runs + backwards,
+    fallbacks: stats?.fallbacks.map(({ why }) => firstLine(why)) ?? [],
     failed,
     thrown,
     text: code ? code.code.source.text : null,
