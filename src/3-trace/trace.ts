@@ -139,6 +139,8 @@ function traceOnce(
   let end: TraceEnd;
   try {
     end = execute(tracer);
+    // Text that each run formats can't be read, so the break may be due to it: a key, a comparison, a length.
+    if (end.kind === 'break' && control.formatsOuterNumbers) plans.enable('readsTexts');
     for (const each of tracer.autograd.checkpoints) each.expectAsItWas();
     const call = tracer.called.misplaced(tracer.builder, tracer.numbers);
     if (call && controlPolicy === 'always') plans.computeAt([call]);

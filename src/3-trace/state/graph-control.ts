@@ -75,6 +75,8 @@ export class GraphControl {
   tails = 0;
   /** Whether a number read from a tensor is a program value. */
   hasRead = false;
+  /** Whether text contains an outer number that each run formats. */
+  formatsOuterNumbers = false;
   /** Set by an instruction that ends the current path. */
   ended: PathEnd | null = null;
   /** Set by an instruction that makes the top frame return. */

@@ -1,4 +1,7 @@
-/** Operations that create text from device scalars: `${n}`, `'a' + n`, `n.toFixed(2)`, `text.padStart(8)`. */
+/**
+ * Operations that create text from device scalars, and in a full graph from outer numbers that change between calls:
+ * `${n}`, `'a' + n`, `n.toFixed(2)`, `text.padStart(8)`.
+ */
 
 import {
   isNumberFormat,
@@ -9,16 +12,23 @@ import {
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
 import { textBreak } from '../../variables/text-variable.ts';
-import type { DeviceScalar, TextVariable, Variable } from '../../variables/variable.ts';
-import { changingNumber } from './scalars.ts';
+import type {
+  DeviceScalar,
+  SymbolicVariable,
+  TextVariable,
+  Variable,
+} from '../../variables/variable.ts';
+import { changingNumber, typeOfScalar } from './scalars.ts';
 
 type Parts = readonly TextPart<DeviceScalar>[];
 
 const asString: NumberFormat = { method: 'toString', digits: null };
 
-/** `${a}${b}` with at least one device scalar or text that contains one; undefined otherwise. */
+/** `${a}${b}` with at least one number that a run formats, or text that contains one; undefined otherwise. */
 export function textOfAll(t: Tracer, values: readonly Variable[]): TextVariable | undefined {
-  if (!values.some(({ kind }) => kind === 'scalar' || kind === 'text')) return undefined;
+  const isOfRun = values.some(({ kind }) => kind === 'scalar' || kind === 'text');
+  const hasOuter = values.some(({ kind }) => kind === 'symbolic');
+  if (!isOfRun && !(hasOuter && formatsOuterNumbers(t))) return undefined;
   const parts: TextPart<DeviceScalar>[] = [];
   for (const value of values) {
     if (value.kind === 'scalar') parts.push({ value, format: asString });
@@ -35,7 +45,19 @@ export function textOfAll(t: Tracer, values: readonly Variable[]): TextVariable 
       parts.push(String(constant));
     } else return undefined;
   }
+  // Booleans have few values, so they are guarded instead.
+  if (parts.every((part) => typeof part === 'string')) return undefined;
+  if (!isOfRun) t.control.formatsOuterNumbers = true;
   return { kind: 'text', parts: merged(parts) };
+}
+
+/**
+ * Whether outer numbers are formatted by each run, since a value guard would need a trace for each. Where the graph may
+ * end, text is made between graphs; other devices can't be read for it.
+ */
+function formatsOuterNumbers(t: Tracer): boolean {
+  const { policy, plans } = t.control;
+  return policy === 'always' && !plans.readsTexts && t.device.kind === 'cpu';
 }
 
 /** Joins adjacent known parts, so that equal texts have equal parts. */
@@ -65,16 +87,26 @@ export function textCall(
   args: readonly Variable[],
 ): Variable | undefined {
   if (fn === String && args.length > 0) return textOfAll(t, args.slice(0, 1));
-  if (receiver.kind !== 'scalar' && receiver.kind !== 'text') return undefined;
+  if (receiver.kind !== 'scalar' && receiver.kind !== 'text' && receiver.kind !== 'symbolic') {
+    return undefined;
+  }
   const given = args.map((arg) => (arg.kind === 'constant' ? constantOf(t, arg) : null));
   while (given.length > 0 && given.at(-1) === undefined) given.pop();
   if (receiver.kind === 'text') return methodOfText(fn, receiver, given);
-  const owner = receiver.type === 'number' ? Number.prototype : Boolean.prototype;
+  const owner = typeOfScalar(t, receiver) === 'number' ? Number.prototype : Boolean.prototype;
   const [digits = null] = given;
   if (!isMethodOf(owner, fn) || !isNumberFormat(fn.name, digits)) return undefined;
   if (digits === null && given.length > 0) return undefined;
+  const value = receiver.kind === 'symbolic' ? outerNumber(t, receiver) : receiver;
   const format = { method: fn.name, digits } as NumberFormat;
-  return { kind: 'text', parts: [{ value: receiver, format }] };
+  return value && { kind: 'text', parts: [{ value, format }] };
+}
+
+/** Returns an outer number that each run formats; undefined if it is guarded. */
+function outerNumber(t: Tracer, variable: SymbolicVariable): DeviceScalar | undefined {
+  const number = formatsOuterNumbers(t) ? changingNumber(t, variable) : undefined;
+  if (number) t.control.formatsOuterNumbers = true;
+  return number;
 }
 
 function methodOfText(

@@ -122,8 +122,11 @@ export class LoopPlans {
   /** True if the program tracks whether tensors require gradients where that is data-dependent. */
   tracksGradients = false;
 
+  /** True if outer numbers whose text is made inside are guarded, because the code reads the text. */
+  readsTexts = false;
+
   /** Restarts the trace with this option on. */
-  enable(option: 'shapesDiffer' | 'seedsInside' | 'tracksGradients'): never {
+  enable(option: 'shapesDiffer' | 'seedsInside' | 'tracksGradients' | 'readsTexts'): never {
     this[option] = true;
     throw new RestartTrace();
   }
