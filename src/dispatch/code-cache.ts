@@ -144,7 +144,9 @@ function findPrivateMember(
  */
 function homeObjectOf(method: AnyFunction, receiver: object): object | undefined {
   const holder = findHomeObject(method, receiver);
-  const captured = captureFunction(method, {});
+  // A decorator has put the wrapper of a captured method in the class, whose source is the user's method.
+  const inner = staticRecord(method);
+  const captured = inner ? captureFunction(inner.fn, inner.options) : captureFunction(method, {});
   if (isRefusal(captured)) return undefined;
   const { node } = captured.syntax();
   for (const object of holder ? [holder] : chainFrom(receiver)) {
