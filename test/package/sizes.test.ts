@@ -157,7 +157,10 @@ it.each(cases)('%s, by %s', async (_name, bundler, contents, kilobytes) => {
 /** Saved programs, and the most kB that a page downloads to load and run each of them. */
 const saved: Readonly<Record<string, readonly [model: () => Mlp | ConvNet, Kilobytes]>> = {
   'the MLP for digits': [() => new Mlp(64), { rolldown: 139.5, esbuild: 145.2 }],
-  'the convolutional network for digits': [() => new ConvNet(4), { rolldown: 165.2, esbuild: 171.7 }],
+  'the convolutional network for digits': [
+    () => new ConvNet(4),
+    { rolldown: 165.2, esbuild: 171.7 },
+  ],
 };
 
 /** Prints the addresses of all modules that are loaded. */
