@@ -14,20 +14,40 @@ export function arrivalsAt(
   leaves: readonly Tensor[],
   outputs: readonly (Tensor | null)[],
 ): readonly GradientContribution[] {
-  const found = allArrivals(leaves, outputs);
+  const found = arrivalsFromNodes(leaves, outputs);
   const isInOrder = found.every(({ target }, i) => i === 0 || found[i - 1]!.target < target);
   return isInOrder ? [] : found;
 }
 
-/** Returns the arrivals like `arrivalsAt`, in any order: a leaf without one gets no gradient. */
+/**
+ * Returns the arrivals like `arrivalsAt`, in any order: a leaf without one gets no gradient. The gradient of an output
+ * that is a leaf itself, as a path that hands an operand through returns it, arrives there first.
+ */
 export function allArrivals(
   leaves: readonly Tensor[],
   outputs: readonly (Tensor | null)[],
 ): readonly GradientContribution[] {
+  const numbers = numbersOf(leaves);
+  const atOnce = outputs.flatMap((output, i) => {
+    const target = output && !output.gradEdge ? numbers.get(output) : undefined;
+    return target === undefined ? [] : [{ target, outputs: [i] }];
+  });
+  return [...atOnce, ...arrivalsFromNodes(leaves, outputs)];
+}
+
+function numbersOf(leaves: readonly Tensor[]): ReadonlyMap<Tensor, number> {
   const numbers = new Map<Tensor, number>();
   leaves.forEach((leaf, i) => {
     if (leaf.requiresGrad && !numbers.has(leaf)) numbers.set(leaf, i);
   });
+  return numbers;
+}
+
+function arrivalsFromNodes(
+  leaves: readonly Tensor[],
+  outputs: readonly (Tensor | null)[],
+): readonly GradientContribution[] {
+  const numbers = numbersOf(leaves);
   const { nodes, from } = nodesBehind(outputs);
   const found: GradientContribution[] = [];
   /** For each leaf, the outputs that lead to later contributions. */
