@@ -26,7 +26,7 @@ function progressBar(title: string, steps: number): Progress {
     },
     cliProgress.Presets.shades_classic,
   );
-  // Ctrl-C ends the process, but first brings back the cursor and line wrapping.
+  // Ctrl-C ends the process, but first restores the cursor and line wrapping.
   const interrupted = (signal: NodeJS.Signals): void => {
     stop();
     process.kill(process.pid, signal);

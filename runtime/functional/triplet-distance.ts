@@ -8,7 +8,7 @@ import { mean, sum } from '../ops/reduce/reduce.ts';
 import type { LossOptions } from '../ops/reduce/reduction-options.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { callback, flag, orNull, positive } from '../options/option-kinds.ts';
-import type { DType } from '../spec/dtype.ts';
+import { type DType, promote } from '../spec/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { calledAs } from './called-as.ts';
 
@@ -49,15 +49,15 @@ export function tripletMarginWithDistanceLoss(
     const given = [anchor, positive, negative] as const;
     const [a, p, n] = distanceFunction ? given : given.map(widened);
     const near = distance(a!, p!);
-    const direct = widened(distance(a!, n!));
-    const far = swap ? minimum(direct, widened(distance(p!, n!))) : direct;
+    const direct = distance(a!, n!);
+    const other = swap ? distance(p!, n!) : direct;
+    const far = swap ? minimum(widened(direct), widened(other)) : widened(direct);
     const losses = clampMin(add(sub(widened(near), far), margin), 0);
     const reduced =
       reduction === 'none' ? losses : reduction === 'sum' ? sum(losses) : mean(losses);
-    const { dtype } = distanceFunction ? near : anchor;
-    return isHalf(dtype) && given.every((each) => each.dtype === dtype)
-      ? cast(reduced, dtype)
-      : reduced;
+    const parts = distanceFunction ? [near, direct, other] : given;
+    const dtype = parts.map((each) => each.dtype).reduce((x, y) => promote(x, y));
+    return isHalf(dtype) ? cast(reduced, dtype) : reduced;
   };
   // A function of the caller's may keep tensors, and its errors are its own.
   return distanceFunction ? loss() : calledAs('tripletMarginWithDistanceLoss', loss);

@@ -119,7 +119,7 @@ export function expectNoMore(owner: string, surplus: readonly unknown[]): void {
   if (surplus.every((each) => each === undefined)) return;
   throw new ArgumentError({
     what: `${owner || 'constructor'}: more arguments than it takes`,
-    given: `${surplus.map(shown).join(', ')} behind the last one`,
+    given: `${surplus.map(shown).join(', ')} after the last one`,
     expected: 'the documented arguments, options in one object at the end',
     remedy: 'pass it as an option if there is one, or leave it out',
   });

@@ -37,9 +37,11 @@ export function bunSetup(options: PluginOptions): (build: BunBuild) => void {
       const instrumented = ({ code, map }: CompiledModule): Loaded => {
         const done = transform(code, path, options, map);
         if (!done) return unchanged;
-        // Bun's runtime reads no map of a plugin.
-        const text = map ? onOriginalLines(done.code, done.map) : done.code;
-        return { contents: text + inlineMap(done.map), loader: 'js' };
+        // Bun's runtime reads no map of a plugin, and code on its original lines needs none.
+        const contents = map
+          ? onOriginalLines(done.code, done.map)
+          : done.code + inlineMap(done.map);
+        return { contents, loader: 'js' };
       };
       if (!isTyped(path)) return instrumented({ code: text, map: undefined, step: undefined });
       const compiled = compileWithRolldown(text, path, undefined, {

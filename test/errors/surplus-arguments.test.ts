@@ -1,4 +1,4 @@
-/** JavaScript ignores arguments behind the last parameter; the library's constructors reject them. */
+/** JavaScript ignores arguments after the last parameter; the library's constructors reject them. */
 
 import { describe, expect, it } from 'vitest';
 import * as distributions from '../../runtime/distributions/index.ts';
@@ -34,7 +34,7 @@ const classes = Object.entries({ nn, optim, data, distributions }).flatMap(([spa
   }),
 );
 
-describe('an argument behind the last one is an error', () => {
+describe('an argument after the last one is an error', () => {
   it.each(classes)('new %s', (name, Class) => {
     const text = constructors[name]!;
     const surplus = [...Array(12).fill(undefined), true];
@@ -57,7 +57,7 @@ it('an argument behind the options is an error that shows it', () => {
     () => new nn.ReLU(...([0.5] as unknown as [])),
     () => new optim.Adam([], { lr: 1 }, ...([0.5] as unknown as [])),
   ];
-  for (const create of after) expect(create).toThrow('0.5 behind the last one');
+  for (const create of after) expect(create).toThrow('0.5 after the last one');
 });
 
 it('a subclass passes its own arguments to the base class only if it has no constructor', () => {

@@ -9,7 +9,7 @@ const program = `
   const { startProgress } = await import('./examples/mnist/progress.ts');
   startProgress('MLP', 10).step(1, 0.5);
   process.kill(process.pid, 'SIGINT');
-  setTimeout(() => {}, 10_000);
+  setTimeout(() => {}, 50_000);
 `;
 const cursorShown = '\u001b[?25h';
 const linesWrapped = '\u001b[?7h';
@@ -19,7 +19,7 @@ describe('an interrupted example', () => {
     const ran = spawnSync(
       process.execPath,
       [...withSources, '--input-type=module', '--eval', program],
-      { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8', timeout: 9_000 },
+      { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8', timeout: 40_000 },
     );
     expect(ran.signal, ran.stderr).toBe('SIGINT');
     expect(ran.stdout).toContain('MLP');

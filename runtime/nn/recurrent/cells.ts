@@ -72,7 +72,7 @@ export abstract class RecurrentCell extends Module {
   }
 
   /** Computes one step from the projected input [batch, gates · hidden]. */
-  abstract step(projected: Tensor, state: CellState, weights: StepWeights): CellState;
+  abstract step(projected: Tensor, state: CellState, weights?: StepWeights): CellState;
 
   /** Returns a zero state for the batch of a projected input [batch, gates · hidden]. */
   zeroState(projected: Tensor): CellState {
@@ -143,7 +143,11 @@ export class RNNCell extends HiddenStateCell {
     this.nonlinearity = options.nonlinearity ?? 'tanh';
   }
 
-  override step(projected: Tensor, [hidden]: CellState, weights: StepWeights): CellState {
+  override step(
+    projected: Tensor,
+    [hidden]: CellState,
+    weights: StepWeights = this.stepWeights(),
+  ): CellState {
     const sum = add(projected, recurrent(hidden, weights));
     return [this.nonlinearity === 'relu' ? relu(sum) : tanh(sum)];
   }
@@ -166,7 +170,11 @@ export abstract class MemoryCell extends RecurrentCell {
     });
   }
 
-  override step(projected: Tensor, [hidden, cell]: CellState, weights: StepWeights): CellState {
+  override step(
+    projected: Tensor,
+    [hidden, cell]: CellState,
+    weights: StepWeights = this.stepWeights(),
+  ): CellState {
     const gates = add(projected, recurrent(hidden, weights));
     const kept = mul(sigmoid(this.gate(gates, 1)), cell!);
     const added = mul(sigmoid(this.gate(gates, 0)), tanh(this.gate(gates, 2)));
@@ -203,7 +211,11 @@ export class ProjectedLSTMCell extends MemoryCell {
     return { ...super.stepWeights(), projection: this.weightHr };
   }
 
-  override step(projected: Tensor, state: CellState, weights: StepWeights): CellState {
+  override step(
+    projected: Tensor,
+    state: CellState,
+    weights: StepWeights = this.stepWeights(),
+  ): CellState {
     const [hidden, cell] = super.step(projected, state, weights);
     return [linear(hidden, weights.projection!), cell!];
   }
@@ -216,7 +228,11 @@ export class GRUCell extends HiddenStateCell {
     super(inputSize, hiddenSize, 3, options, hiddenSize, ...surplus);
   }
 
-  override step(projected: Tensor, [hidden]: CellState, weights: StepWeights): CellState {
+  override step(
+    projected: Tensor,
+    [hidden]: CellState,
+    weights: StepWeights = this.stepWeights(),
+  ): CellState {
     const own = recurrent(hidden, weights);
     const gateOf = (index: number) =>
       sigmoid(add(this.gate(projected, index), this.gate(own, index)));

@@ -45,7 +45,7 @@ function weightOf(owner: string, given: Module, path: string): OwnWeight {
     hooks.get(module)?.has(name) || Object.getOwnPropertyDescriptor(module, name)?.get;
   if (weight instanceof Tensor && !isComputed) return { module, name, weight };
   throw new ArgumentError({
-    what: `${owner}: not a weight of its own`,
+    what: `${owner}: the weight is computed`,
     given: `${path} of a ${given.constructor.name}`,
     expected: 'a property that is a parameter, and that no norm or parametrization computes yet',
     remedy: 'pass the name of the parameter, such as weight',

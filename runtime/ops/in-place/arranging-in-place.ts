@@ -14,7 +14,8 @@ import { diagonal } from '../movement/views.ts';
 import { maskedFill } from '../pointwise/comparison.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag, type Keyword } from '../record/positional.ts';
-import { copy_, fill_ } from './in-place.ts';
+import { fill_ } from './filled.ts';
+import { copy_ } from './in-place.ts';
 
 /** Overwrites `x` with the out-of-place result. */
 function over(name: string, x: Tensor, result: () => Tensor): Tensor {

@@ -100,7 +100,7 @@ const rowsInOrder = (m: number): Int32Array => Int32Array.from({ length: m }, (_
 
 const noSuchRow = (pivots: string, row: number, m: number): ArgumentError =>
   new ArgumentError({
-    what: 'luRows: a pivot is no row of the matrix',
+    what: 'luRows: a pivot is not a row of the matrix',
     given: `${pivots} with ${row}`,
     expected: `rows from 1 to ${m}`,
     remedy: 'pass the pivots that luFactor returned',
