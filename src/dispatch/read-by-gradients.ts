@@ -1,4 +1,5 @@
 import { operandUse } from '../../runtime/device/kernel-op.ts';
+import { whileOp } from '../../runtime/program/control-ops.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
@@ -31,41 +32,70 @@ export function readByGradients(
   const afterWrites = new Set<ValueId>();
   const saved = new Set<ValueId>();
   let written = false;
-  /** `roots`: the input that each value is or views. */
-  const collect = (each: readonly ProgramOp[], roots: Map<ValueId, ValueId>): void => {
+  /** `roots`: the inputs that each value is or views, on one path or another. */
+  const collect = (each: readonly ProgramOp[], roots: Map<ValueId, Roots>): void => {
     for (const op of each) {
-      const operands = op.inputs.map((id) => roots.get(id));
+      const operands = op.inputs.map((id) => roots.get(id) ?? none);
       const targets = writtenOperands(op);
-      if (op.op.kernel.kind === 'view') {
-        if (operands[0] !== undefined) roots.set(op.outputs[0]!, operands[0]);
-      } else if (written) {
-        operands.forEach((root, i) => {
-          const isRead = !targets.includes(i) && operandUse(op.op, i) === 'data';
-          if (isRead && root !== undefined) afterWrites.add(root);
+      if (op.op.kernel.kind === 'view') roots.set(op.outputs[0]!, operands[0]!);
+      else if (written) {
+        operands.forEach((read, i) => {
+          if (!targets.includes(i) && operandUse(op.op, i) === 'data') add(afterWrites, read);
         });
       }
-      for (const index of readByBackwardOf(op))
-        if (operands[index] !== undefined) saved.add(operands[index]);
+      for (const index of readByBackwardOf(op)) add(saved, operands[index] ?? none);
       // No backward in a loop reads what was saved in an earlier iteration: such loops are no programs.
-      for (const { program } of op.regions ?? []) {
-        const first = operands.length - program.inputs.length;
-        const inner = program.inputs.flatMap((id, i) => {
-          const root = operands[first + i];
-          return root === undefined ? [] : [[id, root] as const];
-        });
-        collect(program.ops, new Map(inner));
-      }
+      if (op.regions) throughRegions(op, operands, roots);
       written ||= targets.length > 0;
     }
   };
-  const roots = new Map(inputs.map((id) => [id, id]));
+  /** A branch may return an outer tensor; a loop may carry one on, or return it after no iteration. */
+  const throughRegions = (
+    { op, regions = [], outputs: results }: ProgramOp,
+    operands: Roots[],
+    roots: Map<ValueId, Roots>,
+  ): void => {
+    const carries = op === whileOp;
+    const returning = carries ? regions.slice(1) : regions;
+    const found = results.map((_, i) => (carries ? new Set(operands[i]) : new Set<ValueId>()));
+    for (let before = -1; before < sizeOf(found); ) {
+      before = sizeOf(found);
+      for (const region of regions) {
+        const { program } = region;
+        const first = operands.length - program.inputs.length;
+        const inner = new Map(
+          program.inputs.map((id, i) => {
+            const carried = carries ? found[first + i] : undefined;
+            return [id, [...(operands[first + i] ?? none), ...(carried ?? [])]] as const;
+          }),
+        );
+        collect(program.ops, inner);
+        if (!returning.includes(region)) continue;
+        program.outputs.forEach((id, i) => {
+          if (found[i]) add(found[i], inner.get(id) ?? none);
+        });
+      }
+      if (!carries) break;
+    }
+    for (const [i, id] of results.entries()) roots.set(id, [...found[i]!]);
+  };
+  const roots = new Map<ValueId, Roots>(inputs.map((id) => [id, [id]]));
   collect(ops, roots);
-  for (const id of backward?.saved.withData ?? []) {
-    const root = roots.get(id);
-    if (root !== undefined) saved.add(root);
-  }
+  for (const id of backward?.saved.withData ?? []) add(saved, roots.get(id) ?? none);
   const among = (ids: ReadonlySet<ValueId>) => inputs.flatMap((id, i) => (ids.has(id) ? [i] : []));
   return { saved: among(saved), afterWrites: among(afterWrites) };
+}
+
+type Roots = readonly ValueId[];
+
+const none: Roots = [];
+
+function add(to: Set<ValueId>, ids: Iterable<ValueId>): void {
+  for (const id of ids) to.add(id);
+}
+
+function sizeOf(sets: readonly ReadonlySet<ValueId>[]): number {
+  return sets.reduce((sum, { size }) => sum + size, 0);
 }
 
 /** The indices of the operands of a branch or loop that its own backward reads. */

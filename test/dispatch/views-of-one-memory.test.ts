@@ -238,6 +238,31 @@ const bodies: Record<string, Body> = {
     }
     return result;
   },
+  'of a leaf, with what a branch hands through': (a, b, x) => {
+    let factor = a.detach();
+    if (x.sum().itemSync() > 100) factor = x.detach();
+    const leaf = x.detach().mul(1).requiresGrad_();
+    const loss = leaf.mul(factor).sum();
+    triple(b);
+    loss.backward();
+    return leaf.grad!.mul(1);
+  },
+  'with what a branch hands through, after the call': (a, b, x) => {
+    let factor = a.detach().view(1, 2);
+    if (x.sum().itemSync() > 100) factor = x.detach().view(1, 2);
+    const loss = x.detach().mul(1).requiresGrad_().mul(factor).sum();
+    triple(b);
+    return loss;
+  },
+  'of a leaf, with what a loop hands through': (a, b, x) => {
+    let factor = a.detach();
+    for (let i = 0; x.mul(i).abs().sum().itemSync() < -1; i++) factor = factor.mul(2);
+    const leaf = x.detach().mul(1).requiresGrad_();
+    const loss = leaf.mul(factor).sum();
+    triple(b);
+    loss.backward();
+    return leaf.grad!.mul(1);
+  },
   none: (a, b, x) => {
     const sum = a.detach().mul(x).sum();
     triple(b);
