@@ -213,7 +213,7 @@ export function refusedTrace(tracer: Tracer, { cause, perhaps }: RejectedEagerly
       cause: perhaps ? undefined : cause,
       frames: tracer.frames.map((frame) => frames.frame(frame, frame.pc, undefined)),
       eagerly: true,
-      afterEffects: hasEffects(tracer),
+      afterEffects: hasEffects(tracer) || tracer.autograd.hasAdded,
     },
     reruns: [],
     reads: [],

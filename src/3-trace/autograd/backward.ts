@@ -83,7 +83,9 @@ function backwardInTrace(
           leaves.push([edge.leaf, sum]);
           // Eager execution adds to `.grad` here: later nodes must not read what it was.
           const written = createGraph ? undefined : earlier.get(edge.leaf);
-          if (written) builder.memory.noteWrite(builder.valueOf(written));
+          if (!written) return;
+          builder.memory.noteWrite(builder.valueOf(written));
+          t.autograd.hasAdded = true;
         },
       }),
     );
@@ -121,7 +123,7 @@ function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
 
 /**
  * Determines which optional gradients of leaves exist, before anything is added to them, and returns those. A replay for
- * other sizes has other leaves, but adds in the same order.
+ * other sizes has other leaves and notes no writes, but the same graph, so it would fail where the first trace does.
  */
 function settleGradients(t: Tracer, loss: Tensor): ReadonlyMap<Tensor, Tensor> {
   const found = new Map<Tensor, Tensor>();

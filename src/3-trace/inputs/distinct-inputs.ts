@@ -96,9 +96,9 @@ export function distinctElements(inputs: readonly TraceInput[]): Guard[] {
 /** Returns the groups of inputs that are views of one memory; none if the number of inputs varies. */
 export function viewsOfOne(inputs: readonly TensorInput[]): readonly (readonly number[])[] {
   if (inputs.some(({ list }) => list)) return [];
-  const groups = new Map<Holder | null, number[]>();
+  const groups = new Map<Holder, number[]>();
   for (const [i, { actual }] of inputs.entries()) {
-    getOrInsert(groups, actual.holder, () => []).push(i);
+    if (actual.holder) getOrInsert(groups, actual.holder, () => []).push(i);
   }
   return [...groups.values()].filter(({ length }) => length > 1);
 }

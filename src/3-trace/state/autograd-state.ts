@@ -58,6 +58,8 @@ export class AutogradState {
   readonly watched = new Map<GradNode | Tensor, Site>();
   /** True if backward may call user code. */
   callsUser = false;
+  /** True once a backward has added to a gradient that existed: eager execution keeps that if it fails later. */
+  hasAdded = false;
   /** Pre-existing tensors whose `requiresGrad` was changed, with the graph values that have the new flag. */
   readonly switched = new Map<Tensor, Tensor>();
   /** Pre-existing tensors whose gradients the function requests. */

@@ -52,7 +52,8 @@ function outcomes(loss: Loss, backward: (loss: Tensor) => void, options: ToStati
     try {
       return [fn(tensor(row), p, q).tolist(), p.grad?.tolist(), q.grad.tolist()];
     } catch (error) {
-      return (error as Error).message.split('\n')[0];
+      const [message] = (error as Error).message.split('\n');
+      return [message, p.grad?.tolist(), q.grad.tolist()];
     }
   });
 }
