@@ -138,4 +138,21 @@ describe('tripletMarginWithDistanceLoss', () => {
       expect(wrong({ distance: manhattan })).toThrow('distance');
     });
   });
+
+  it('has the dtype of its distances, or without a distance of its operands, as in PyTorch', () => {
+    const operands = (...dtypes: ('float32' | 'bfloat16' | 'int32')[]) =>
+      dtypes.map((dtype) => tensor([[1, 2, 3]]).to(dtype)) as [Tensor, Tensor, Tensor];
+    const all = (dtype: 'float32' | 'bfloat16') => operands(dtype, dtype, dtype);
+    const narrowed = { distanceFunction: (x: Tensor, y: Tensor) => manhattan(x, y).to('bfloat16') };
+    const widened = { distanceFunction: (x: Tensor, y: Tensor) => manhattan(x, y).float() };
+    tidy(() => {
+      const dtypes = [
+        tripletMarginWithDistanceLoss(...all('float32'), narrowed),
+        tripletMarginWithDistanceLoss(...all('bfloat16'), widened),
+        tripletMarginWithDistanceLoss(...all('bfloat16')),
+        tripletMarginWithDistanceLoss(...operands('bfloat16', 'int32', 'bfloat16')),
+      ].map(({ dtype }) => dtype);
+      expect(dtypes).toEqual(['bfloat16', 'float32', 'bfloat16', 'bfloat16']);
+    });
+  });
 });
