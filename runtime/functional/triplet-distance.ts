@@ -8,7 +8,7 @@ import { mean, sum } from '../ops/reduce/reduce.ts';
 import type { LossOptions } from '../ops/reduce/reduction-options.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { callback, flag, orNull, positive } from '../options/option-kinds.ts';
-import { type DType, promote } from '../spec/dtype.ts';
+import type { DType } from '../spec/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { calledAs } from './called-as.ts';
 
@@ -28,6 +28,7 @@ const distanceKinds: OptionKinds<TripletDistanceOptions> = {
   swap: flag,
 };
 
+const isFloat = (dtype: DType): boolean => dtype.includes('float');
 const isHalf = (dtype: DType): boolean => dtype === 'float16' || dtype === 'bfloat16';
 
 /** Half precision is computed in float32, so that only the result is rounded. */
@@ -56,8 +57,9 @@ export function tripletMarginWithDistanceLoss(
     const reduced =
       reduction === 'none' ? losses : reduction === 'sum' ? sum(losses) : mean(losses);
     const parts = distanceFunction ? [near, direct, other] : given;
-    const dtype = parts.map((each) => each.dtype).reduce((x, y) => promote(x, y));
-    return isHalf(dtype) ? cast(reduced, dtype) : reduced;
+    const half = parts.map(({ dtype }) => dtype).find(isHalf);
+    const isRounded = parts.every(({ dtype }) => dtype === half || !isFloat(dtype));
+    return half && isRounded ? cast(reduced, half) : reduced;
   };
   // A function of the caller's may keep tensors, and its errors are its own.
   return distanceFunction ? loss() : calledAs('tripletMarginWithDistanceLoss', loss);
