@@ -174,7 +174,7 @@ it('check compares what is thrown, and says that it is', { timeout: 240_000 }, (
   expect(stdout).toMatch(
     /^3 of 3 calls throw ShapeError: matmul: the inner dimensions don't agree\n/,
   );
-  expect(stdout.match(/as eagerly; 0 runs/g)).toHaveLength(2);
+  expect(stdout.match(/as eagerly; nothing checked: /g)).toHaveLength(2);
   expect(stdout).not.toContain('DIFFERENT');
   expect(status).toBe(0);
 });

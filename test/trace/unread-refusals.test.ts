@@ -6,6 +6,7 @@ import {
   gather,
   indexAdd,
   inverse,
+  luSolve,
   nllLoss,
   ones,
   scatter,
@@ -39,7 +40,7 @@ const part = () => ones([2]);
 
 const refusals: Readonly<Record<string, Refusal>> = {
   take: { ops: ['index'], drop: (x, at) => take(x, at), ...indices },
-  embedding: { ops: ['index'], drop: (x, at) => embedding(at, x.unsqueeze(1)), ...indices },
+  embedding: { ops: ['index'], drop: (x, at) => embedding(x.unsqueeze(1), at), ...indices },
   gather: { ops: ['gather'], drop: (x, at) => gather(x, 0, at), ...indices },
   scatter: { ops: ['scatter'], drop: (x, at) => scatter(x, 0, at, part()), ...indices },
   scatterAdd: { ops: ['scatterAdd'], drop: (x, at) => scatterAdd(x, 0, at, part()), ...indices },
@@ -67,6 +68,12 @@ const refusals: Readonly<Record<string, Refusal>> = {
     drop: (_x, a) => solveTriangular(a, ones([2, 1]), { upper: true }),
     good: () => square(2, 1, 0, 2),
     bad: () => square(2, 1, 0, 0),
+  },
+  luSolve: {
+    ops: ['luRows'],
+    drop: (_x, pivots) => luSolve(square(2, 1, 1, 2), pivots, ones([2, 1])),
+    good: () => index(1, 2),
+    bad: () => index(1, 3),
   },
   cholesky: {
     ops: ['cholesky'],

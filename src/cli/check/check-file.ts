@@ -43,7 +43,8 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
     process.stdout.write(`${mode.name.padEnd(width)} ${sentence(verdict)}\n`);
   }
   const [first] = different;
-  if (!first && checked > 0) return;
+  // Calls that throw before any program runs are compared by what they throw.
+  if (!first && (checked > 0 || thrown.length > 0)) return;
   process.exitCode = 1;
   if (!first) {
     process.stdout.write('\nnothing was checked: no mode ran a program\n');
