@@ -7,7 +7,7 @@ import {
   type ToStaticOptions,
   tensor,
   toStatic,
-} from '../../src/index.ts';
+} from '../../../src/index.ts';
 
 const steps: Readonly<Record<string, (x: Tensor, w: Tensor) => void>> = {
   'a branch': (x, w) => {
