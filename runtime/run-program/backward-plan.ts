@@ -1,6 +1,7 @@
 import { synchronous } from '../program/backend.ts';
-import { optionalGradientsOf } from '../program/optional-gradients.ts';
+import { isGradientSum, optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
+import type { ValueId } from '../program/program.ts';
 import type { PassOutput, TakeSum } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { continueSums } from './backward/gradient-accumulators.ts';
@@ -128,7 +129,18 @@ function executableOf(run: ForwardRun, plan: Plan, whole = plan): Executable {
   const optional = whole === plan ? [] : optionalGradientsOf(whole.steps.map(({ op }) => op));
   const { values, planned } = run.subgraph;
   const backend = synchronous(planned.backend ?? null);
-  const executable = new Executable(plan, values, [...optional], { backend });
+  const missing = [...optional, ...absentTerms(plan)];
+  const executable = new Executable(plan, values, missing, { backend });
   executables.set(plan, executable);
   return executable;
+}
+
+/** Returns the terms of sums that only gradients of other results lead to. */
+function absentTerms({ inputs, steps }: Plan): ValueId[] {
+  const present = new Set(inputs);
+  return steps.flatMap(({ op }) => {
+    const absent = isGradientSum(op.op) ? op.inputs.filter((id) => !present.has(id)) : [];
+    for (const id of op.outputs) present.add(id);
+    return absent;
+  });
 }
