@@ -14,7 +14,7 @@ import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { MadeByRun } from './made-by-run.ts';
 import { compileEffects } from './materialize/apply-effects.ts';
-import { compileMakes } from './materialize/make.ts';
+import { type CompiledMakes, compileMakes } from './materialize/make.ts';
 import {
   compileFrame,
   compileRecipe,
@@ -62,7 +62,7 @@ export class Entry {
   /** Tensors freed before the run; null without a program. */
   readonly #early: EarlyDisposal | null;
   /** Null if a run creates no object. */
-  readonly #make: ((values: RunValues) => void) | null;
+  readonly #makes: CompiledMakes | null;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   readonly #made: MadeByRun;
   /** Outputs whose graph no longer has a backward. */
@@ -98,7 +98,7 @@ export class Entry {
     this.#written = subgraph ? subgraph.written.map((i) => this.#inputs[i]!) : [];
     this.#donation =
       subgraph && donate ? compileDonation(result, subgraph.usual.stages.planned) : null;
-    this.#make = result.makes.length > 0 ? compileMakes(result.makes) : null;
+    this.#makes = result.makes.length > 0 ? compileMakes(result.makes) : null;
     const { early, late } =
       subgraph && donate
         ? EarlyDisposal.of(result, subgraph.usual.stages.planned, [...shared, ...result.guards])
@@ -364,7 +364,7 @@ export class Entry {
       made: [],
     };
     this.#freeUnchosen?.(values);
-    this.#make?.(values);
+    this.#makes?.make(values);
     // All reads come before any change.
     const follows = !this.#returns || (owned.isUsed && !owned.followsNothing);
     const captured = follows ? this.#made.captured(values) : nothing;
@@ -373,6 +373,7 @@ export class Entry {
       const value = this.#returns(values);
       if (this.#called.length > 0) forgetCalls(frames);
       applyEffects?.();
+      this.#makes?.advance?.(values);
       for (const index of this.result.reads) outputs[index]!.dispose();
       if (follows) owned.leave(value, this.#made.of(values, captured));
       return { kind: 'return', value };
@@ -380,6 +381,7 @@ export class Entry {
     const next = this.#frames.map((build) => build(values));
     if (this.#called.length > 0) forgetCalls(frames);
     applyEffects?.();
+    this.#makes?.advance?.(values);
     owned.moveTo(next, this.#made.of(values, captured));
     return { kind: 'break', frames: next };
   }

@@ -1,5 +1,4 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
-import { callNative } from '../../guards/collection-slots.ts';
 import { hostType } from '../../guards/host-types.ts';
 import type {
   ElementRecipe,
@@ -11,10 +10,11 @@ import type {
 } from '../../traces/trace-result.ts';
 import { reachedBuffer } from '../heap/buffers.ts';
 import { expectNotPassed } from '../heap/passed-functions.ts';
+import { stepsTo } from '../values/iterators.ts';
 import { expectNoPrivate } from '../values/objects/private-names.ts';
 import type { ClosureVariable } from '../variables/function-variables.ts';
 import type { ListTreeSpec } from '../variables/growable-list.ts';
-import type { IteratorRecordVariable, IteratorVariable } from '../variables/iterator-variables.ts';
+import type { IteratorRecordVariable } from '../variables/iterator-variables.ts';
 import {
   type NewArrayVariable,
   type NewCollectionVariable,
@@ -49,7 +49,13 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
       return { kind: 'cell', content: to.recipe(variable.content) };
     case 'iterator': {
       const { over, what, done } = variable;
-      return { kind: 'iterator', over: to.recipe(over), what, next: stepsOf(variable), done };
+      return {
+        kind: 'iterator',
+        over: to.recipe(over),
+        what,
+        next: stepsTo(to.tracer, variable),
+        done,
+      };
     }
     case 'iteratorRecord':
       return iteratorRecordMake(to, variable);
@@ -254,14 +260,4 @@ function viewMake(to: Reconstruction, view: ArrayBufferView): Make | undefined {
     byteOffset,
     length: byteLength / size,
   };
-}
-
-/** Returns how many steps advance a new iterator to this position, not counting keys deleted since. */
-function stepsOf({ over, next, passed }: IteratorVariable): number {
-  if (over.kind === 'newArray' || over.kind === 'newTypedArray' || passed.size === 0) return next;
-  const keys =
-    over.kind === 'object'
-      ? (callNative(over.value, 'keys') as Iterable<unknown>)
-      : over.entries.keys();
-  return [...keys].filter((key) => passed.has(key)).length;
 }

@@ -263,6 +263,16 @@ function collectionStep(
   return what === 'keys' ? entry.key : entry.value;
 }
 
+/**
+ * Returns how many steps advance a new iterator to this position after the run's effects: of the keys that it has passed,
+ * those deleted since are not visited, and those inserted again come after it.
+ */
+export function stepsTo(t: Tracer, { over, next, passed, heard }: IteratorVariable): number {
+  if (over.kind === 'newArray' || over.kind === 'newTypedArray' || passed.size === 0) return next;
+  const again = new Set(putInto(t, over).slice(heard));
+  return [...entriesOf(t, over).keys()].filter((key) => passed.has(key) && !again.has(key)).length;
+}
+
 /** Avoids Map iterators, whose methods user code may have replaced. */
 function firstOf(entries: ReadonlyMap<unknown, unknown>, fits: (key: unknown) => boolean): unknown {
   let first: unknown = nothing;

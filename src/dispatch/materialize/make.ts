@@ -33,23 +33,38 @@ import {
   type RunValues,
 } from './materialize.ts';
 
-/**
- * Creates the objects of one run: first empty containers, then objects built from others, then the containers'
- * contents, so that cycles can close. Finally, iterators advance to their positions.
- */
-export function compileMakes(makes: readonly Make[]): (values: RunValues) => void {
+export interface CompiledMakes {
+  /**
+   * Creates the objects of one run: first empty containers, then objects built from others, then the containers'
+   * contents, so that cycles can close.
+   */
+  readonly make: (values: RunValues) => void;
+  /** Advances iterators to their positions, which count the elements that the run's effects leave; null if there are none. */
+  readonly advance: ((values: RunValues) => void) | null;
+}
+
+export function compileMakes(makes: readonly Make[]): CompiledMakes {
   const compiled = makes.map(compileMake);
   const shells = compiled.flatMap((make, i) => ('empty' in make ? [{ i, make }] : []));
   const built = inOrder(makes).flatMap((i) => {
     const make = compiled[i]!;
     return 'build' in make ? [{ i, make }] : [];
   });
-  const settled = built.flatMap(({ i, make }) => (make.settle ? [{ i, settle: make.settle }] : []));
-  return (values) => {
-    for (const { i, make } of shells) values.made[i] = make.empty(values);
-    for (const { i, make } of built) values.made[i] = make.build(values);
-    for (const { i, make } of shells) make.fill(values.made[i], values);
-    for (const { i, settle } of settled) settle(values.made[i]);
+  const advanced = built.flatMap(({ i, make }) =>
+    make.advance ? [{ i, advance: make.advance }] : [],
+  );
+  return {
+    make: (values) => {
+      for (const { i, make } of shells) values.made[i] = make.empty(values);
+      for (const { i, make } of built) values.made[i] = make.build(values);
+      for (const { i, make } of shells) make.fill(values.made[i], values);
+    },
+    advance:
+      advanced.length === 0
+        ? null
+        : (values) => {
+            for (const { i, advance } of advanced) advance(values.made[i]);
+          },
   };
 }
 
@@ -105,7 +120,7 @@ function prerequisites(make: Make): readonly Recipe[] {
 
 type CompiledMake =
   | Shell
-  | { readonly build: RecipeReader; readonly settle?: (value: unknown) => void };
+  | { readonly build: RecipeReader; readonly advance?: (value: unknown) => void };
 
 const compilers: {
   readonly [K in Make['kind']]: (make: Extract<Make, { kind: K }>) => CompiledMake;
@@ -196,7 +211,7 @@ const compilers: {
     const { what, next, done } = make;
     return {
       build: (values) => iteratorOf(over(values) as object, what),
-      settle: (value) => {
+      advance: (value) => {
         const iterator = value as Iterator<unknown>;
         for (let i = 0; i < next; i++) iterator.next();
         // Where the number of elements differs between calls, steps weren't counted. Elements added later aren't visited.
