@@ -6,6 +6,7 @@ import { bufferVariable, keepBytes, madeBufferIn } from '../heap/buffers.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf, guardIdentity } from '../state/value-guards.ts';
 import { byHost } from '../values/objects/host-objects.ts';
+import { isInstance } from '../values/objects/instances.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { specialized } from '../variables/unions.ts';
 import {
@@ -118,6 +119,10 @@ const subarray: Builtin = (t, receiver, args) => {
   return { ...receiver, data: receiver.data.subarray(start, end) as TypedArray };
 };
 
+/** `Buffer.isBuffer(value)` */
+const isBuffer: Builtin = (t, _receiver, [value = undefinedVariable]) =>
+  isInstance(t, value, t.read({ kind: 'held', value: Buffer, name: 'Buffer' }, Buffer));
+
 function getterOf(prototype: object, name: string): AnyFunction | undefined {
   return Object.getOwnPropertyDescriptor(prototype, name)?.get as AnyFunction | undefined;
 }
@@ -138,6 +143,7 @@ const rows: readonly Row[] = [
     .map(([name, { value }]): Row => [value, viewMethod(name, value as AnyFunction)]),
   [getterOf(typedPrototype, 'buffer'), arrayBuffer],
   [Reflect.get(typedPrototype, 'subarray'), subarray],
+  ...('Buffer' in globalThis ? [[Buffer.isBuffer, isBuffer] as const] : []),
 ];
 
 export const bufferBuiltins: BuiltinTable = rows.map(

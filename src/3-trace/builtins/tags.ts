@@ -24,6 +24,8 @@ function builtinTag(t: Tracer, value: Variable): string | undefined {
       return 'Function';
     case 'regexp':
       return 'RegExp';
+    case 'newHost':
+      return marked.find((type) => value.value instanceof type)?.name ?? 'Object';
     case 'newCollection':
     case 'generator':
     case 'iterator':

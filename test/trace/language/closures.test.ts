@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Tensor, toStatic } from '../../../src/index.ts';
 import { expectSameAsEager, values, weights } from '../same-as-eager.ts';
+import { expectOneGraph } from './every-mode.ts';
 
 function nativeLog() {
   const entries: unknown[] = [];
@@ -240,6 +241,42 @@ describe('closures', () => {
     expectSameAsEager(() => {
       const { entries, log } = nativeLog();
       return { fn: nested, args: () => [weights([2]), log], state: () => entries };
+    });
+  });
+
+  it('sloppy functions called without an object are traced, and see later changes of the global object', () => {
+    const code = (body: string) => new Function(`return function () { ${body} }`)() as () => number;
+    const key = 'seenBySloppyCode';
+    const globals = globalThis as Record<string, unknown>;
+    const read = code(`return this.${key}`);
+    const write = code(`this.${key} = (this.${key} ?? 0) + 1; return this.${key}`);
+    const ofNumber = code('return typeof this');
+    const called = (x: Tensor, n: number) => [
+      x.mul(write() + write.call(null as never)),
+      read(),
+      read.apply(undefined as never),
+      ofNumber.call(n as never),
+    ];
+    try {
+      expectSameAsEager(() => {
+        // Both worlds share the global object.
+        const args = (call: number) => {
+          globals[key] = call % 2 ? 3 : 5;
+          return [weights([2]), call];
+        };
+        return { fn: called, args, state: () => globals[key] };
+      });
+    } finally {
+      delete globals[key];
+    }
+    const memoized = new Function(
+      'f',
+      `const cache = new Map();
+       return function (k) { if (!cache.has(k)) cache.set(k, f.apply(this, arguments)); return cache.get(k); }`,
+    );
+    expectOneGraph(() => {
+      const square = memoized((k: number) => k * k) as (k: number) => number;
+      return { fn: (x: Tensor) => x.mul(square(3)), args: () => [weights([2])] };
     });
   });
 });

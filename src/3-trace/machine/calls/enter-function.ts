@@ -13,8 +13,10 @@ import { nameAt } from '../../state/current-instruction.ts';
 import { Raised } from '../../state/exceptions.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { isNullish } from '../../state/value-guards.ts';
 import { needsHomeForPrivate } from '../../values/objects/private-names.ts';
 import { promiseOf } from '../../values/objects/promises.ts';
+import { isPrimitiveVariable } from '../../values/to-primitive.ts';
 import { isRefused } from '../../variables/code-of.ts';
 import type { ClosureVariable } from '../../variables/function-variables.ts';
 import { type Callee, calledFrame } from '../../variables/trace-frame.ts';
@@ -84,7 +86,7 @@ export function enterFunction(
   const given = boundThis ? heldVariable(t, boundThis.value, 'the bound this') : receiver;
   const thisVariable = lexicalThis
     ? heldVariable(t, lexicalThis.value, 'this')
-    : receiverSeenBy(closure, given, name);
+    : receiverSeenBy(t, closure, given, name);
   const cells = closure.cells.map((value) =>
     heldVariable(t, value, `a variable of ${closure.code.name || 'a function'}`),
   ) as CellReference[];
@@ -110,22 +112,22 @@ function heldVariable(t: Tracer, value: unknown, name: string): Variable {
 }
 
 /**
- * Breaks the graph if a sloppy function that uses `this` is called without a receiver: its `this` would be the global
- * object.
+ * Returns the `this` that the function sees. A sloppy function sees the global object in place of null and undefined;
+ * the object that it would see in place of another primitive breaks the graph.
  */
 function receiverSeenBy(
+  t: Tracer,
   { code }: Pick<Closure, 'code'>,
   receiver: Variable,
   name: () => string,
 ): Variable {
   const seesObject = !code.strict && code.kind !== 'arrow' && usesThis(code);
-  if (seesObject && receiver.kind === 'constant') {
-    throw new GraphBreak(
-      'unsupported-value',
-      `${name()} is sloppy and is called without an object`,
-    );
-  }
-  return receiver;
+  if (!seesObject || !isPrimitiveVariable(receiver)) return receiver;
+  if (isNullish(t, receiver)) return heldVariable(t, globalThis, 'globalThis');
+  throw new GraphBreak(
+    'unsupported-value',
+    `${name()} is sloppy and is called as a method of a primitive`,
+  );
 }
 
 /** Inlines a function created in the trace. */
@@ -137,7 +139,7 @@ export function enterClosure(t: Tracer, callee: ClosureVariable, call: Call): Va
   if (passed) t.passed.set(closure, passed);
   const thisVariable = arrow
     ? callee.thisVariable
-    : receiverSeenBy(closure, call.receiver, () => `${code.name}()`);
+    : receiverSeenBy(t, closure, call.receiver, () => `${code.name}()`);
   const seen = {
     ...(callee.home && { home: callee.home }),
     ...(callee.newTarget && { newTarget: callee.newTarget }),
@@ -186,7 +188,7 @@ function thisThrough(
 ): Variable {
   return closure.lexicalThis
     ? t.read({ kind: 'closureThis', base: base! }, closure.lexicalThis.value)
-    : receiverSeenBy(closure, receiver, () => `${closure.code.name}()`);
+    : receiverSeenBy(t, closure, receiver, () => `${closure.code.name}()`);
 }
 
 /**

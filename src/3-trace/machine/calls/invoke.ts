@@ -31,7 +31,7 @@ import {
   enterPassed,
 } from './enter-function.ts';
 import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
-import { printInGraph } from './print.ts';
+import { assertInGraph, printInGraph } from './print.ts';
 import { expectReceiver } from './required-receivers.ts';
 import { tracedAsync } from './traced-async.ts';
 
@@ -120,7 +120,8 @@ function callHost(t: Tracer, value: FunctionVariable['value'], call: Call): Vari
     scalarCall(t, value, call.args) ??
     scalarMethod(value, call.receiver) ??
     textCall(t, value, call.receiver, call.args) ??
-    printInGraph(t, value, call.args);
+    printInGraph(t, value, call.args) ??
+    assertInGraph(t, value, call.args);
   if (inGraph) return inGraph;
   return (
     callFramework(t, value, call.receiver, call.args) ??

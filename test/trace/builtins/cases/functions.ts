@@ -170,6 +170,12 @@ export const functions: Cases = {
   queueMicro: () => typeof queueMicrotask,
   promiseAll: () => typeof Promise.resolve(1).then,
   consoleSilent: () => typeof console.log,
+  consoleAssert: (_x, w) => [console.assert(w.n > 0, 'positive'), console.assert(w), w.n],
+  isBuffer: (x, w) => [x, w, w.n, [w.n], undefined].map((each) => Buffer.isBuffer(each)),
+  tagsOfMade: () =>
+    [new Date(0), new Map(), new DataView(new ArrayBuffer(4)), /a/].map((each) =>
+      Object.prototype.toString.call(each),
+    ),
   getters: (_x, w) => [w.point.double, new Point(w.n).double],
   proxy: (_x, w) => {
     const p = new Proxy({ a: w.n } as Record<string, number>, {
