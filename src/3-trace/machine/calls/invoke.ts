@@ -23,6 +23,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
+import { assertInGraph } from './assertions.ts';
 import {
   type Call,
   enterClosure,
@@ -31,7 +32,7 @@ import {
   enterPassed,
 } from './enter-function.ts';
 import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
-import { assertInGraph, printInGraph } from './print.ts';
+import { printInGraph } from './print.ts';
 import { expectReceiver } from './required-receivers.ts';
 import { tracedAsync } from './traced-async.ts';
 

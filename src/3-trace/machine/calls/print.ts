@@ -8,7 +8,7 @@ import { isPlainArray, isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { changingNumber } from '../../control-flow/numbers/scalars.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { constantOf, truthiness } from '../../state/value-guards.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { arrayElements, asArray, hasElement } from '../../values/arrays.ts';
 import { resolved } from '../../variables/unions.ts';
 import {
@@ -23,16 +23,6 @@ import {
 } from '../../variables/variable.ts';
 
 const methods = ['log', 'info', 'warn', 'error', 'debug'] as const;
-
-/** `console.assert(value)` of a value that is true does nothing. Undefined for other calls. */
-export function assertInGraph(
-  t: Tracer,
-  fn: unknown,
-  [value]: readonly Variable[],
-): Variable | undefined {
-  if (fn !== console.assert || !value || value.kind === 'scalar') return undefined;
-  return truthiness(t, value) ? undefinedVariable : undefined;
-}
 
 /**
  * Prints a line on the console from within the program, if the whole function is one program; otherwise console calls
