@@ -178,8 +178,11 @@ export class EffectLog {
     return this.#orders.values();
   }
 
-  /** Returns the object's keys after the writes, in order. Throws UnionMet if the order is data-dependent. */
-  keysOf(object: object, before: readonly string[]): string[] {
+  /**
+   * Returns the object's enumerable keys after the writes, in order. Throws UnionMet if the order is data-dependent.
+   * `isHidden`: whether a key that isn't among those `before` is one of a property that isn't enumerable.
+   */
+  keysOf(object: object, before: readonly string[], isHidden: (key: string) => boolean): string[] {
     this.settleOrder(object);
     const sketch = Object.create(null) as Record<string, true>;
     before.forEach((key) => {
@@ -189,7 +192,8 @@ export class EffectLog {
       const isThere = present(value) !== undefined;
       if (typeof key === 'symbol') continue;
       if (!isThere || reinserted) delete sketch[key];
-      if (isThere) sketch[key] = true;
+      // An assignment leaves a property as enumerable as it was.
+      if (isThere && (sketch[key] || reinserted || !isHidden(key))) sketch[key] = true;
     }
     return Object.keys(sketch);
   }

@@ -156,7 +156,11 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   expectLasting(t, `keys ${sourceKey(source)}`);
   t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys });
   t.variables.reads?.query(source, 'names');
-  const names = t.effects.keysOf(value, keys);
+  const isHidden = (key: string) => {
+    const has = { kind: 'hasProperty', base: source, key, own: true } as const;
+    return constantOf(t, t.read(has, Object.hasOwn(value, key))) === true;
+  };
+  const names = t.effects.keysOf(value, keys, isHidden);
   if (!array || !t.effects.array(value)) return names;
   // Elements that the trace moved or appended are not recorded as property writes.
   return [...indexKeys(t, array), ...names.filter((name) => !isIndex(name))];

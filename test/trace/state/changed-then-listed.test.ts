@@ -1,6 +1,7 @@
-/** Arrays that a trace has changed, then everything that tells which elements and names they have. */
+/** Arrays and objects that a trace has changed, then everything that tells which elements and names they have. */
 
 import { describe, it } from 'vitest';
+import type { Tensor } from '../../../src/index.ts';
 import { expectSameAsEager, values } from '../same-as-eager.ts';
 
 type Items = unknown[];
@@ -83,4 +84,91 @@ describe('a changed array has the keys that it has eagerly', () => {
       );
     }
   });
+});
+
+type Named = Record<string, unknown>;
+
+/** Objects with a property that is not enumerable, and its key. */
+const withHidden: Record<string, () => readonly [object: object, key: string]> = {
+  'lastIndex of a RegExp': () => [/a(b)?/g, 'lastIndex'],
+  'message of an error': () => [new RangeError('m'), 'message'],
+  'a field of an instance': () => {
+    class Layer {
+      units = 3;
+    }
+    const define = { value: 1, writable: true, configurable: true };
+    return [Object.defineProperty(new Layer(), 'cache', define), 'cache'];
+  },
+  'a property of an array': () => {
+    const define = { value: 1, writable: true, configurable: true };
+    return [Object.defineProperty([1, 2], 'label', define), 'label'];
+  },
+};
+
+const namesListed = (o: Named): unknown[] => {
+  const visited: string[] = [];
+  for (const name in o) visited.push(name);
+  const { units, ...rest } = o;
+  return [
+    visited,
+    units,
+    rest,
+    { ...o },
+    Object.keys(o),
+    Object.values(o),
+    Object.entries(o),
+    Object.assign({}, o),
+    JSON.stringify(o),
+  ];
+};
+
+const writes: Record<string, (o: Named, key: string) => void> = {
+  written: (o, key) => {
+    o[key] = 5;
+  },
+  'written after a new one': (o, key) => {
+    o.first = 1;
+    o[key] = 5;
+  },
+  'deleted and written': (o, key) => {
+    if (key !== 'lastIndex') delete o[key];
+    o[key] = 5;
+  },
+};
+
+/** What happens to the property between calls. */
+const between: readonly ((o: Named, key: string) => void)[] = [
+  () => {},
+  (o, key) => Object.defineProperty(o, key, { value: 2, enumerable: true }),
+  (o, key) => delete o[key],
+  (o, key) => Object.defineProperty(o, key, { value: 2, enumerable: false, configurable: true }),
+];
+
+describe('a property that is not enumerable stays so', () => {
+  for (const [name, make] of Object.entries(withHidden)) {
+    it.each(Object.keys(writes))(`${name}, %s`, (how) => {
+      for (const capture of ['whole', 'auto'] as const) {
+        expectSameAsEager(
+          () => {
+            const [object, key] = make() as [Named, string];
+            return {
+              fn: (x: Tensor) => {
+                writes[how]!(object, key);
+                return [x.add(1), namesListed(object)];
+              },
+              args: (call) => {
+                if (key !== 'lastIndex') between[(call >> 1) % between.length]!(object, key);
+                return [values([2])];
+              },
+              state: () => {
+                const { stack: _, ...properties } = Object.getOwnPropertyDescriptors(object);
+                return properties;
+              },
+            };
+          },
+          { calls: 10, ...(capture === 'auto' && { capture }) },
+        );
+      }
+    });
+  }
 });
