@@ -34,7 +34,7 @@ export function runToReturn(
         if (dispatcher.isTooMany(fragments, point, frames))
           return dispatcher.finish(frames, owned).value;
       }
-      if (outcome.kind === 'break') dispatcher.step({ ...outcome, frames }, owned);
+      if (outcome.kind === 'break') dispatcher.step(outcome, owned);
       point = dispatcher.pointAfter(point, outcome, frames);
     }
   } finally {
@@ -75,7 +75,7 @@ export async function runAsync(
         } catch (error) {
           if (!catchIn(frame, frame.pc, error)) throw error;
         }
-      } else if (outcome.kind === 'break') dispatcher.step({ ...outcome, frames }, owned);
+      } else if (outcome.kind === 'break') dispatcher.step(outcome, owned);
       point = dispatcher.pointAfter(point, outcome, frames);
     }
   } finally {
@@ -121,7 +121,7 @@ function advance(dispatcher: EntryDispatcher, frame: Frame, owned: OwnedTensors)
         copyFrameState(frames[0]!, frame);
         return suspended;
       }
-      if (outcome.kind === 'break') dispatcher.step({ ...outcome, frames }, owned);
+      if (outcome.kind === 'break') dispatcher.step(outcome, owned);
       point = dispatcher.pointAfter(point, outcome, frames);
     }
   } catch (error) {

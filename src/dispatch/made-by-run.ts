@@ -29,22 +29,32 @@ export class MadeByRun {
    * Returns values referenced by iterators, generators and similar objects; must be called before effects change these.
    */
   captured(values: RunValues): readonly unknown[] {
-    return this.#captured.length === 0 ? nothing : this.#captured.map((read) => read(values));
+    return this.#captured.length === 0 ? none : this.#captured.map((read) => read(values));
   }
 
   /** `captured`: values read before the effects. */
   of(values: RunValues, captured: readonly unknown[]): CreatedObjects {
     const { outputs, made } = values;
+    const own: Tensor[] = [];
+    for (let i = 0; i < outputs.length; i++) {
+      if (!this.#stored.has(i) && isNew(outputs[i]!, values)) own.push(outputs[i]!);
+    }
     return {
-      own: outputs.filter((output, i) => !this.#stored.has(i) && isNew(output, values)),
-      stored: [...this.#stored].map((i) => outputs[i]!).filter((each) => isNew(each, values)),
-      containers: this.#containers.map((i) => made[i] as object),
+      own,
+      stored: this.#stored.size === 0 ? none : this.#storedIn(values),
+      containers:
+        this.#containers.length === 0 ? none : this.#containers.map((i) => made[i] as object),
       captured,
     };
   }
+
+  #storedIn(values: RunValues): readonly Tensor[] {
+    const stored = [...this.#stored].map((i) => values.outputs[i]!);
+    return stored.filter((each) => isNew(each, values));
+  }
 }
 
-const nothing: readonly unknown[] = [];
+const none: readonly never[] = [];
 
 function isNew(output: Tensor, { inputs }: RunValues): boolean {
   return !output.disposed && !inputs.includes(output);

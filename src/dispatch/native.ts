@@ -130,18 +130,24 @@ interface TensorCall {
   readonly result: Reg;
   /** The previous content of the result's register. */
   readonly before: unknown;
-  readonly operands: ReadonlySet<unknown>;
+  /** The tensors among the operands, also those in arrays and objects; other values may be among them. */
+  readonly operands: readonly unknown[];
 }
 
 function tensorCall(frame: Frame, keepsNoOperand: KeepsNoOperand): TensorCall | undefined {
   const { closure, pc, registers } = frame;
   const instruction = closure.code.instructions[pc]!;
   if (instruction.op !== 'call' || !keepsNoOperand(registers[instruction.callee])) return undefined;
-  const operands = reads(instruction).map((reg) => registers[reg]);
-  if (!operands.every((each) => isReadPlainly(each))) return undefined;
-  const { dst: result } = instruction;
-  return { pc, result, before: registers[result], operands: new Set<unknown>(tensorsIn(operands)) };
+  const { receiver, args, dst: result } = instruction;
+  const given = args.map((reg) => registers[reg]);
+  if (receiver !== null) given.push(registers[receiver]);
+  if (!given.every((each) => isReadPlainly(each))) return undefined;
+  const operands = given.every(isSingle) ? given : tensorsIn(given);
+  return { pc, result, before: registers[result], operands };
 }
+
+/** Whether the value, which is read plainly, contains no others. */
+const isSingle = (value: unknown): boolean => typeof value !== 'object' || value instanceof Tensor;
 
 /** Whether `tensorsIn` runs no getter or trap of the user. Array elements have none. */
 function isReadPlainly(value: unknown, seen?: Set<unknown>): boolean {
@@ -173,7 +179,7 @@ function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors)
   const value = frame.registers[call.result];
   // A call whose throw was caught in its own frame has left the register unchanged.
   const isResult = value !== call.before;
-  if (isResult && value instanceof Tensor && !call.operands.has(value)) owned.add(value);
+  if (isResult && value instanceof Tensor && !call.operands.includes(value)) owned.add(value);
   else if (isResult && Array.isArray(value)) owned.addArray(value, call.operands);
   if (owned.isEmpty) return;
   const release = (tensor: unknown) => {
@@ -186,5 +192,7 @@ function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors)
 
 /** Runs `body` in the modes set by `noGrad`, `enableGrad` and `deviceGuard` around the frame. */
 function inModesOf<T>(frame: Frame, body: () => T): T {
-  return withGuard(guardOf(frame), () => withGradMode(frame.gradMode, body));
+  const guard = guardOf(frame);
+  if (guard === undefined) return withGradMode(frame.gradMode, body);
+  return withGuard(guard, () => withGradMode(frame.gradMode, body));
 }

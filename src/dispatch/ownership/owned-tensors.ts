@@ -94,8 +94,9 @@ export class OwnedTensors {
   }
 
   /** Adds the tensors of an array returned by native code: all are new except the operands. */
-  addArray(array: readonly unknown[], operands: ReadonlySet<unknown>): void {
-    const tensors = array.filter((item) => item instanceof Tensor && !operands.has(item));
+  addArray(array: readonly unknown[], operands: Iterable<unknown>): void {
+    const given = new Set(operands);
+    const tensors = array.filter((item) => item instanceof Tensor && !given.has(item));
     if (tensors.length === 0) return;
     this.isUsed = true;
     this.#containers ??= new Set();
@@ -116,7 +117,7 @@ export class OwnedTensors {
   leave(value: unknown, created: CreatedObjects): void {
     this.isUsed = true;
     this.#register(created);
-    this.escape(value);
+    this.#giveUp(value);
     this.disposeAll();
   }
 
@@ -150,15 +151,25 @@ export class OwnedTensors {
 
   /** Called when native code or a foreign object has seen the value. */
   escape(value: unknown): void {
-    if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return;
+    if (!isObject(value)) return;
     this.isUsed = true;
+    this.#escaped ??= new Set();
+    this.#escaped.add(value);
+    if (this.#drop(value)) for (const item of itemsOf(value)) this.escape(item);
+  }
+
+  /** Like `escape`, once no run can create the value anew. */
+  #giveUp(value: unknown): void {
+    if (!isObject(value) || !this.#drop(value)) return;
+    for (const item of itemsOf(value)) this.#giveUp(item);
+  }
+
+  /** Owns the value no longer. Returns whether it was a container. */
+  #drop(value: object): boolean {
     // Not `instanceof`: it would run a trap of a user's Proxy.
     this.#made?.delete(value as Tensor);
     this.#contained?.delete(value as Tensor);
-    this.#escaped ??= new Set();
-    this.#escaped.add(value);
-    if (!this.#containers?.delete(value)) return;
-    for (const item of itemsOf(value)) this.escape(item);
+    return this.#containers?.delete(value) ?? false;
   }
 
   /**
@@ -207,9 +218,9 @@ export class OwnedTensors {
           this.#noteHolding(container);
       }
     }
-    const escaped = [...captured, ...(this.#escaped ?? [])];
     this.#stored = undefined;
-    for (const value of escaped) this.escape(value);
+    for (const value of captured) this.#giveUp(value);
+    if (this.#escaped) for (const value of this.#escaped) this.#giveUp(value);
     this.#escaped = undefined;
   }
 
@@ -242,6 +253,10 @@ export class OwnedTensors {
       else this.#dispose(tensor);
     }
   }
+}
+
+function isObject(value: unknown): value is object {
+  return value !== null && (typeof value === 'object' || typeof value === 'function');
 }
 
 /** Returns everything that an object references, without running a getter. */

@@ -60,7 +60,8 @@ interface Kept {
  * exists while a copy is made.
  */
 export class SavedMemory {
-  readonly #kept = new Map<Holder, Kept>();
+  /** Created with the first memory: most calls keep none. */
+  #kept: Map<Holder, Kept> | undefined;
   /** Peak bytes allocated during each run. */
   readonly #peaks: number[] = [];
   #lastBackward = 0;
@@ -73,6 +74,7 @@ export class SavedMemory {
 
   /** Records that the last run keeps the memory. */
   note(holder: Holder, subgraph: CopiesViews, saved: SavedInput): void {
+    this.#kept ??= new Map();
     const kept = getOrInsert(this.#kept, holder, () => ({
       bytes: 0,
       owners: 0,
@@ -88,7 +90,13 @@ export class SavedMemory {
 
   /** Called when the call has ended and its registers are empty. */
   settle(): void {
-    const smaller = [...this.#kept].filter(
+    if (this.#kept) this.#copySmaller(this.#kept);
+    this.#kept = undefined;
+    this.#peaks.length = 0;
+  }
+
+  #copySmaller(all: ReadonlyMap<Holder, Kept>): void {
+    const smaller = [...all].filter(
       ([holder, { bytes, owners }]) =>
         holder.owners === owners && bytes < alignedBytes(holder.bytes),
     );
@@ -101,8 +109,6 @@ export class SavedMemory {
       }
       for (const [subgraph, views] of copied) subgraph.copyViews(views);
     }
-    this.#kept.clear();
-    this.#peaks.length = 0;
   }
 
   /** The step's peak is the peak of a run, or is reached in the last subgraph's backward, with everything kept. */

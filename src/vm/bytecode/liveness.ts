@@ -23,8 +23,20 @@ export function liveBefore(code: Code): readonly LiveSet[] {
  * or an exception handler needs. The call's result is written afterwards.
  */
 export function liveDuring(code: Code, pc: Pc): LiveSet {
-  return neededAround(code, pc, computeLiveBefore(code));
+  let ofCode = during.get(code);
+  if (!ofCode) {
+    ofCode = new Map();
+    during.set(code, ofCode);
+  }
+  let live = ofCode.get(pc);
+  if (!live) {
+    live = neededAround(code, pc, computeLiveBefore(code));
+    ofCode.set(pc, live);
+  }
+  return live;
 }
+
+const during = new WeakMap<Code, Map<Pc, RegisterSet>>();
 
 const dying = new WeakMap<Code, Map<number, readonly Reg[]>>();
 
