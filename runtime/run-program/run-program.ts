@@ -56,6 +56,8 @@ export class Subgraph {
   readonly #identities: readonly number[];
   /** The indices of inputs that are restored if the run fails. */
   readonly #copied: readonly number[];
+  /** Values that forward puts into the scope: few, if its ops are fused. */
+  readonly #used: readonly ValueId[];
 
   constructor(planned: PlannedSubgraph) {
     this.planned = planned;
@@ -86,6 +88,7 @@ export class Subgraph {
     this.#bases = bases.some((base) => base !== null) ? bases : null;
     this.#identities = planned.forward.inputs.map((_, i) => identityOfInput(i));
     this.#copied = copiedInputs(planned.forward);
+    this.#used = [...planned.forward.inputs, ...steps.flatMap(({ op }) => op.outputs)];
     const unused = new Set(planned.forward.unusedInputs);
     this.#compacted = planned.compacted ?? [];
     const isCompacted = (i: number) =>
@@ -208,7 +211,7 @@ export class Subgraph {
     for (let i = 0; i < results.length; i++) outputs[i] = this.take(slots, results[i]!);
     for (const id of forward.freesAtEnd) slots[id]!.release();
     if (backward && records) this.#record(scope, inputs, outputs, watching);
-    else this.scopes.release(scope);
+    else this.scopes.release(scope, this.#used);
     if (this.#bases) joinShared(inputs, outputs, this.#bases);
     return outputs;
   }

@@ -1,6 +1,7 @@
 import type { Operand } from '../../device/device.ts';
 import type { Holder } from '../../device/holder.ts';
 import { InvariantError } from '../../errors/invariant.ts';
+import type { ValueId } from '../../program/program.ts';
 import { ownPlace } from './identity.ts';
 import { noName } from './name.ts';
 
@@ -40,11 +41,17 @@ export class Scope {
     this.scalars = new Float64Array(scalars);
   }
 
-  /** Frees everything still in it and returns the scope to its pool. */
+  /** Frees what is still in the slots that a run has used. */
+  clearUsed(used: readonly ValueId[]): void {
+    for (let i = 0; i < used.length; i++) {
+      const slot = this.slots[used[i]!]!;
+      if (slot.holder !== null) slot.release();
+    }
+  }
+
+  /** Frees everything still in it. */
   clear(): void {
-    // Most slots are empty; slots of values inside fused ops always are.
     for (const slot of this.slots) if (slot.holder !== null) slot.release();
-    this.locked = false;
   }
 }
 
@@ -68,10 +75,12 @@ export class ScopePool {
     return scope;
   }
 
-  /** Returns a scope to the pool; frees whatever is still in it. */
-  release(scope: Scope): void {
+  /** Returns a scope to the pool; frees whatever is still in it. `used`: all slots that its run has filled. */
+  release(scope: Scope, used?: readonly ValueId[]): void {
     if (!scope.locked) return;
-    scope.clear();
+    if (used) scope.clearUsed(used);
+    else scope.clear();
+    scope.locked = false;
     this.#free.push(scope);
   }
 

@@ -37,16 +37,17 @@ export function compileDonation(
   });
   if (eligible.length === 0) return null;
   const others: Reader[] = kept.map(compileReader);
+  const continued = [...entered];
   const isHeld = (tensor: Tensor, frames: readonly Frame[]) =>
     others.some((read) => read(frames) === tensor) ||
-    [...entered].some((frame) => holdsInCall(frames[frame]!, tensor));
+    continued.some((frame) => holdsInCall(frames[frame]!, tensor));
   return (inputs, frames, owned) => {
     let donated = 0;
     for (const i of eligible) {
       const tensor = inputs[i]!;
       if (!owned.has(tensor) || !ownsItsMemory(tensor)) continue;
-      const twice = inputs.some((other, at) => other === tensor && at !== i);
-      if (!twice && !isHeld(tensor, frames)) donated |= 1 << i;
+      const isOnce = inputs.indexOf(tensor) === i && inputs.lastIndexOf(tensor) === i;
+      if (isOnce && !isHeld(tensor, frames)) donated |= 1 << i;
     }
     return donated;
   };
