@@ -104,7 +104,7 @@ describe.skipIf(skipGpu)('gpu/program', () => {
         expect(counter.allocated - before).toBe(plan.predicted.outputBytes);
         const { holder, offset } = scope.slots[5]!;
         const out = new Tensor({ ...meta, offset }, holder!.retain());
-        scope.clear();
+        for (const slot of scope.slots) slot.release();
         const [a, b, actual] = await Promise.all([expected.data(), y.data(), out.data()]);
         expectClose(
           actual,

@@ -291,3 +291,36 @@ describe.each(devices)('run_program on %s', (device) => {
     });
   });
 });
+
+describe('run_program', () => {
+  it.each<[string, (x: Tensor) => Tensor]>([
+    ['an output that is a view', (x) => x.exp().reshape([4, 16])],
+    ['an output that is an input', (x) => x.add(1).sum().mul(0).add(x)],
+    ['a branch', (x) => (x.sum().itemSync() > 1e9 ? x.exp() : x.mul(2).tanh())],
+    [
+      'a loop',
+      (x) => {
+        let y = x.exp();
+        while (y.sum().itemSync() < 1e4) y = y.mul(2).add(1);
+        return y;
+      },
+    ],
+    [
+      'a backward inside',
+      (x) => {
+        const w = x.detach().requiresGrad_();
+        w.exp().mul(w).sum().backward();
+        return w.grad!;
+      },
+    ],
+  ])('leaves no value of a run in its scope: %s', (_, body) => {
+    const x = data([n]);
+    const fn = toStatic(body, { fullGraph: true });
+    for (let i = 0; i < 3; i++) {
+      const now = bytesNow();
+      fn(x).dispose();
+      expect(bytesNow()).toBe(now);
+    }
+    x.dispose();
+  });
+});

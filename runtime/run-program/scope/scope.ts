@@ -41,30 +41,23 @@ export class Scope {
     this.scalars = new Float64Array(scalars);
   }
 
-  /** Frees what is still in the slots that a run has used. */
-  clearUsed(used: readonly ValueId[]): void {
-    for (let i = 0; i < used.length; i++) {
-      const slot = this.slots[used[i]!]!;
-      if (slot.holder !== null) slot.release();
-    }
-  }
-
-  /** Frees everything still in it. */
-  clear(): void {
-    for (const slot of this.slots) if (slot.holder !== null) slot.release();
+  /** Frees what is still in the slots of these values. */
+  clear(values: readonly ValueId[]): void {
+    for (const id of values) this.slots[id]!.release();
+    this.locked = false;
   }
 }
 
 /** The scopes of one subgraph, reused; a new one is created only if all are between forward and backward. */
 export class ScopePool {
   readonly #free: Scope[] = [];
-  readonly #values: number;
+  readonly #all: readonly ValueId[];
   readonly #scalars: number;
   /** The number of scopes created. */
   made = 0;
 
   constructor(values: number, scalars = 0) {
-    this.#values = values;
+    this.#all = [...Array(values).keys()] as ValueId[];
     this.#scalars = scalars;
   }
 
@@ -75,17 +68,15 @@ export class ScopePool {
     return scope;
   }
 
-  /** Returns a scope to the pool; frees whatever is still in it. `used`: all slots that its run has filled. */
-  release(scope: Scope, used?: readonly ValueId[]): void {
+  /** Returns a scope to the pool; frees whatever is still in it. `used`: the values that its run has put there. */
+  release(scope: Scope, used = this.#all): void {
     if (!scope.locked) return;
-    if (used) scope.clearUsed(used);
-    else scope.clear();
-    scope.locked = false;
+    scope.clear(used);
     this.#free.push(scope);
   }
 
   #make(): Scope {
     this.made++;
-    return new Scope(this.#values, this.#scalars);
+    return new Scope(this.#all.length, this.#scalars);
   }
 }

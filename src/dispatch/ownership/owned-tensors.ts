@@ -158,7 +158,7 @@ export class OwnedTensors {
     if (this.#drop(value)) for (const item of itemsOf(value)) this.escape(item);
   }
 
-  /** Like `escape`, once no run can create the value anew. */
+  /** Like `escape`, after the outputs of the run have been added. */
   #giveUp(value: unknown): void {
     if (!isObject(value) || !this.#drop(value)) return;
     for (const item of itemsOf(value)) this.#giveUp(item);
