@@ -148,8 +148,8 @@ function elements(): void {
 }
 
 /** Computes the results of a function and its gradients. */
-function gradients(given: readonly Tensor[], fn: (...inputs: Tensor[]) => Tensor): void {
-  const inputs = given.map((each) => each.detach().requiresGrad_());
+function gradients(tensors: readonly Tensor[], fn: (...inputs: Tensor[]) => Tensor): void {
+  const inputs = tensors.map((each) => each.detach().requiresGrad_());
   const output = fn(...inputs);
   if (output.requiresGrad) grad(output.sum(), inputs, { allowUnused: true });
 }

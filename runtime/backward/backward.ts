@@ -47,13 +47,13 @@ export function backward(
   gradient?: Tensor | null | BackwardOptions,
   options?: BackwardOptions,
 ): void {
-  const [own, given] = operandsOf(gradient, options);
-  expectOptions('backward', given, backwardKinds);
-  const { inputs } = given;
+  const [seed, callOptions] = operandsOf(gradient, options);
+  expectOptions('backward', callOptions, backwardKinds);
+  const { inputs } = callOptions;
   const requested = inputs && edgesOf('backward', inputs);
-  const root = rootOf('backward', output, own);
+  const root = rootOf('backward', output, seed);
   retainGradients(inputs);
-  runBackward([root], accumulating(given, requested));
+  runBackward([root], accumulating(callOptions, requested));
 }
 
 /**
@@ -65,13 +65,13 @@ export async function backwardAsync(
   gradient?: Tensor | null | BackwardOptions,
   options?: BackwardOptions,
 ): Promise<void> {
-  const [own, given] = operandsOf(gradient, options);
-  expectOptions('backwardAsync', given, backwardKinds);
-  const { inputs } = given;
+  const [seed, callOptions] = operandsOf(gradient, options);
+  expectOptions('backwardAsync', callOptions, backwardKinds);
+  const { inputs } = callOptions;
   const requested = inputs && edgesOf('backwardAsync', inputs);
-  const root = rootOf('backwardAsync', output, own);
+  const root = rootOf('backwardAsync', output, seed);
   retainGradients(inputs);
-  await runBackwardAsync([root], accumulating(given, requested));
+  await runBackwardAsync([root], accumulating(callOptions, requested));
 }
 
 /** Returns the gradient and the options. The only argument may be the options. */

@@ -175,8 +175,8 @@ class FunctionNode extends GradNode {
     return tidy(() => {
       const context = this.#context;
       context.savedTensors = this.#saved.map(({ value, target }) => value.read(this.name, target));
-      const given = this.#outputs.map((spec, i) => gradOutputs[i] ?? zerosLike(spec));
-      const result = this.#rules.backward(context, ...given);
+      const incoming = this.#outputs.map((spec, i) => gradOutputs[i] ?? zerosLike(spec));
+      const result = this.#rules.backward(context, ...incoming);
       context.savedTensors = [];
       expectArguments(`backward of ${this.name}`, { result }, backwardKinds);
       const gradients = result === null || result instanceof Tensor ? [result] : result;

@@ -101,11 +101,11 @@ function rootsFor(
   outputs: readonly Tensor[],
   gradOutputs: NonNullable<GradOptions['gradOutputs']> | null,
 ) {
-  const given = gradOutputs && 'holderFor' in gradOutputs ? [gradOutputs] : gradOutputs;
-  if (given && given.length !== outputs.length) {
+  const seeds = gradOutputs && 'holderFor' in gradOutputs ? [gradOutputs] : gradOutputs;
+  if (seeds && seeds.length !== outputs.length) {
     throw new ArgumentError({
       what: 'grad: not one gradient per output',
-      given: `${given.length} gradients for ${outputs.length} outputs`,
+      given: `${seeds.length} gradients for ${outputs.length} outputs`,
       expected: 'as many as outputs, null for a single element that starts with 1',
       remedy: 'pass gradOutputs in the order of the outputs, or leave them out',
     });
@@ -114,7 +114,7 @@ function rootsFor(
   const roots: { tensor: Tensor; gradient: Tensor }[] = [];
   try {
     outputs.forEach((tensor, i) => {
-      roots.push({ tensor, gradient: seedGradient('grad', tensor, given?.[i] ?? null) });
+      roots.push({ tensor, gradient: seedGradient('grad', tensor, seeds?.[i] ?? null) });
     });
     return roots;
   } catch (error) {

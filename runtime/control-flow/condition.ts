@@ -11,8 +11,8 @@ export type Condition = Tensor | boolean;
  */
 export function holds(condition: Condition, what: string): boolean {
   if (typeof condition === 'boolean') return condition;
-  const given = condition as Partial<Tensor> | null | undefined;
-  if (typeof given?.itemSync !== 'function') {
+  const tensor = condition as Partial<Tensor> | null | undefined;
+  if (typeof tensor?.itemSync !== 'function') {
     throw new ArgumentError({
       what: `${what}: not a condition`,
       given: condition === null ? 'null' : typeof condition,

@@ -78,8 +78,8 @@ export class ImageDataset implements BatchDataset<ImageBatch> {
   }
 
   /** Returns new tensors on the current device, owned by the caller. */
-  batch(given: ArrayLike<number>): ImageBatch {
-    const indices = indicesOf('ImageDataset', given, this.length);
+  batch(samples: ArrayLike<number>): ImageBatch {
+    const indices = indicesOf('ImageDataset', samples, this.length);
     const { height, width } = this.options;
     const pixels = height * width;
     const values = new Float32Array(indices.length * pixels);

@@ -7,11 +7,11 @@ const several = that('an array of indices', (value) => typeof value === 'object'
 /** Returns the indices of samples as 32-bit integers; throws ArgumentError for one that no sample has. */
 export function indicesOf(
   what: string,
-  given: Iterable<number> | ArrayLike<number>,
+  values: Iterable<number> | ArrayLike<number>,
   length: number,
 ): Int32Array {
-  expectArguments(what, { indices: given }, { indices: several });
-  const indices = Array.from(given);
+  expectArguments(what, { indices: values }, { indices: several });
+  const indices = Array.from(values);
   const strange = indices.find((i) => !(Number.isInteger(i) && i >= 0 && i < length));
   if (strange === undefined) return Int32Array.from(indices);
   throw new ArgumentError({

@@ -122,18 +122,18 @@ export class MultivariateNormal extends Distribution {
 
 /** Returns the Cholesky factor of the covariance. Throws ArgumentError for none, or for several matrices. */
 function factorOf({ covarianceMatrix, precisionMatrix, scaleTril }: Covariance): Tensor {
-  const given = [covarianceMatrix, precisionMatrix, scaleTril].filter(
+  const matrices = [covarianceMatrix, precisionMatrix, scaleTril].filter(
     (matrix) => matrix !== undefined,
   );
-  if (given.length !== 1) {
+  if (matrices.length !== 1) {
     throw new ArgumentError({
       what: 'MultivariateNormal: needs one matrix',
-      given: `${given.length} of covarianceMatrix, precisionMatrix and scaleTril`,
+      given: `${matrices.length} of covarianceMatrix, precisionMatrix and scaleTril`,
       expected: 'one of them',
       remedy: 'new MultivariateNormal(loc, { covarianceMatrix })',
     });
   }
-  const matrix = expectFloating('MultivariateNormal', given[0]!);
+  const matrix = expectFloating('MultivariateNormal', matrices[0]!);
   if (matrix.rank < 2 || matrix.shape.at(-1) !== matrix.shape.at(-2)) throw unfit(matrix, matrix);
   if (scaleTril) return scaleTril;
   if (covarianceMatrix) return cholesky(covarianceMatrix);

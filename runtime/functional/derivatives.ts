@@ -89,11 +89,11 @@ function pulledBack(
 function vectorsFor(
   owner: string,
   tensors: readonly Tensor[],
-  given: TensorOrTensors | null,
+  vectors: TensorOrTensors | null,
 ): Tensor[] {
-  if (given === null && tensors.length === 1 && sizeOf(tensors[0]!.shape) === 1)
+  if (vectors === null && tensors.length === 1 && sizeOf(tensors[0]!.shape) === 1)
     return [add(zerosLike(tensors[0]!), 1)];
-  const list = given === null ? [] : listOf(given);
+  const list = vectors === null ? [] : listOf(vectors);
   expectTensorList(owner, list);
   const fits = list.length === tensors.length;
   const isLike = (vector: Tensor, { shape, dtype }: Tensor) =>
@@ -101,7 +101,7 @@ function vectorsFor(
   if (fits && list.every((item, i) => isLike(item, tensors[i]!))) return [...list];
   throw new ArgumentError({
     what: `${owner}: not a vector of the right shapes and dtypes`,
-    given: given === null ? 'null' : list.map(formatSpec).join(', '),
+    given: vectors === null ? 'null' : list.map(formatSpec).join(', '),
     expected: tensors.map(formatSpec).join(', '),
     remedy: 'pass a tensor like each of them; none is needed for one number',
   });

@@ -47,8 +47,8 @@ export function tripletMarginWithDistanceLoss(
   const distance = distanceFunction ?? pairwiseDistance;
   const loss = (): Tensor => {
     // A distance of the caller's gets what the caller passed.
-    const given = [anchor, positive, negative] as const;
-    const [a, p, n] = distanceFunction ? given : given.map(widened);
+    const inputs = [anchor, positive, negative] as const;
+    const [a, p, n] = distanceFunction ? inputs : inputs.map(widened);
     const near = distance(a!, p!);
     const direct = distance(a!, n!);
     const other = swap ? distance(p!, n!) : direct;
@@ -56,7 +56,7 @@ export function tripletMarginWithDistanceLoss(
     const losses = clampMin(add(sub(widened(near), far), margin), 0);
     const reduced =
       reduction === 'none' ? losses : reduction === 'sum' ? sum(losses) : mean(losses);
-    const parts = distanceFunction ? [near, direct, other] : given;
+    const parts = distanceFunction ? [near, direct, other] : inputs;
     const half = parts.map(({ dtype }) => dtype).find(isHalf);
     const isRounded = parts.every(({ dtype }) => dtype === half || !isFloat(dtype));
     return half && isRounded ? cast(reduced, half) : reduced;

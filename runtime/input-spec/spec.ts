@@ -74,9 +74,9 @@ export function openDim(
   dim: Dim,
 ): (Required<Omit<DimSpec, 'name'>> & Pick<DimSpec, 'name'>) | null {
   if (typeof dim === 'number') return null;
-  const given: DimSpec = dim === null ? {} : typeof dim === 'string' ? { name: dim } : dim;
-  const { min = 0, max = Number.POSITIVE_INFINITY } = given;
-  return given.name === undefined ? { min, max } : { name: given.name, min, max };
+  const spec: DimSpec = dim === null ? {} : typeof dim === 'string' ? { name: dim } : dim;
+  const { min = 0, max = Number.POSITIVE_INFINITY } = spec;
+  return spec.name === undefined ? { min, max } : { name: spec.name, min, max };
 }
 
 /** Formats dimensions as users write them, such as `['batch', 784]`. */

@@ -85,8 +85,8 @@ export class Sequential extends Module {
 }
 
 /** Returns the modules as an array; throws ArgumentError for anything else among them. */
-function modulesIn<M extends Module>(name: string, given: Iterable<M>): M[] {
-  const modules = [...given];
+function modulesIn<M extends Module>(name: string, iterable: Iterable<M>): M[] {
+  const modules = [...iterable];
   const at = modules.findIndex((each) => !isModule(each));
   if (at < 0) return modules;
   throw new ArgumentError({

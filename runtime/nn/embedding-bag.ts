@@ -48,11 +48,11 @@ export class EmbeddingBag extends Embedding {
     first: Tensor | null | BagCall = null,
     second: Tensor | null = null,
   ): Tensor {
-    const given = (
+    const callOptions = (
       first === null || isTensor(first) ? { offsets: first, perSampleWeights: second } : first
     ) as BagCall;
-    expectCallOptions('EmbeddingBag', given, ['offsets', 'perSampleWeights']);
-    const { offsets = null, perSampleWeights = null } = given;
+    expectCallOptions('EmbeddingBag', callOptions, ['offsets', 'perSampleWeights']);
+    const { offsets = null, perSampleWeights = null } = callOptions;
     if (this.maxNorm !== null) this.shorten(indices, this.maxNorm);
     const { mode, paddingIdx, scaleGradByFreq, includeLastOffset } = this;
     const rows = { paddingIdx, scaleGradByFreq, includeLastOffset };

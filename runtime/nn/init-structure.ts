@@ -135,8 +135,17 @@ interface Sparse {
 const sparseKinds = { sparsity: anyNumber, std: anyNumber };
 
 /** Sparse initialization (Martens): normal numbers, with a fraction `sparsity` of each column of a matrix set to 0. */
-export function sparse_(target: Tensor, given: number | Sparse, deviation?: number): Tensor {
-  const { sparsity, std = 0.01 } = argumentsOf('sparse_', sparseKinds, given, deviation);
+export function sparse_(
+  target: Tensor,
+  sparsityOrOptions: number | Sparse,
+  deviation?: number,
+): Tensor {
+  const { sparsity, std = 0.01 } = argumentsOf(
+    'sparse_',
+    sparseKinds,
+    sparsityOrOptions,
+    deviation,
+  );
   expectRank('sparse_', target, ({ rank }) => rank === 2, 'a matrix');
   if (!(sparsity >= 0 && sparsity <= 1)) {
     throw new ArgumentError({

@@ -95,8 +95,12 @@ export function truncNormal_(
   b?: number,
 ): Tensor {
   expectTensors('truncNormal_', target);
-  const given = argumentsOf('truncNormal_', truncNormalKinds, mean, std, a, b);
-  const { mean: center = 0, std: spread = 1, a: low = -2, b: high = 2 } = given;
+  const {
+    mean: center = 0,
+    std: spread = 1,
+    a: low = -2,
+    b: high = 2,
+  } = argumentsOf('truncNormal_', truncNormalKinds, mean, std, a, b);
   if (!(low < high && spread > 0)) {
     throw new ArgumentError({
       what: 'truncNormal_: nothing to draw from',
@@ -131,9 +135,9 @@ export function xavierNormal_(target: Tensor, gain: number | Gain = 1): Tensor {
   return normal_(target, 0, xavierStd('xavierNormal_', target, gain));
 }
 
-function xavierStd(use: string, target: Tensor, given: number | Gain): number {
+function xavierStd(use: string, target: Tensor, gainOrOptions: number | Gain): number {
   expectTensors(use, target);
-  const { gain = 1 } = argumentsOf(use, gainKind, given);
+  const { gain = 1 } = argumentsOf(use, gainKind, gainOrOptions);
   const { fanIn, fanOut } = fans(use, target);
   return gain * Math.sqrt(2 / (fanIn + fanOut));
 }

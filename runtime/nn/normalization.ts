@@ -46,11 +46,11 @@ const runningNormKinds: OptionKinds<RunningNormOptions> = {
 
 /** Returns the error for an input that doesn't fit a layer with this many channels. */
 function unfit(name: string, input: Tensor, channels: number, expected: string): ShapeError {
-  const given = input.shape[1];
-  const isOther = given !== undefined && given !== channels;
+  const inputChannels = input.shape[1];
+  const isOther = inputChannels !== undefined && inputChannels !== channels;
   return new ShapeError({
     what: isOther
-      ? `${name}: the layer takes ${channels} channels, not ${given}`
+      ? `${name}: the layer takes ${channels} channels, not ${inputChannels}`
       : `${name}: the input doesn't fit`,
     given: `input ${formatSpec(input)}`,
     expected,

@@ -37,9 +37,9 @@ export class Folding {
     isOfNumbers: boolean,
   ): readonly Value[] | null {
     if (!isOfNumbers && !rearranging.has(opType)) return null;
-    const given = operands.flatMap((operand) => operand ?? []);
-    const count = given.reduce((sum, { shape }) => sum + countOf(shape), 0);
-    const tensors = given.filter((value) => value instanceof Tensor);
+    const values = operands.flatMap((operand) => operand ?? []);
+    const count = values.reduce((sum, { shape }) => sum + countOf(shape), 0);
+    const tensors = values.filter((value) => value instanceof Tensor);
     if (new Set(tensors).size < tensors.length || count > this.#room) return null;
     try {
       const results = noGrad(() => tidy(() => run(operands)));

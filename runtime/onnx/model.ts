@@ -58,10 +58,10 @@ export class OnnxModule extends Module {
     if (inputs.length !== this.inputNames.length) throw wrongCount(inputs.length, this.inputNames);
     const values: Operand[] = [];
     for (let i = 0; i < this.#slots.length; i++) values[this.#slots[i]!] = this.weights[i]!;
-    const given: Operand[] = [];
-    for (let i = 0; i < inputs.length; i++) given.push(operandOf(inputs[i]!));
+    const operands: Operand[] = [];
+    for (let i = 0; i < inputs.length; i++) operands.push(operandOf(inputs[i]!));
     const outputs: Tensor[] = [];
-    for (const output of runGraph(this.#graph, values, given)) outputs.push(tensorOf(output!));
+    for (const output of runGraph(this.#graph, values, operands)) outputs.push(tensorOf(output!));
     return outputs.length === 1 ? outputs[0]! : outputs;
   }
 }

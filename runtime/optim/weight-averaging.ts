@@ -69,17 +69,17 @@ export class AveragedModel<M extends Module = Module> extends Module {
     expectArguments('updateParameters', { model }, { model: aModule });
     noGrad(() => {
       const parameters = [...this.module.parameters()];
-      const given = [...model.parameters()];
+      const modelParameters = [...model.parameters()];
       const [buffers, others] = [[...this.module.buffers()], [...model.buffers()]];
-      if (parameters.length !== given.length || buffers.length !== others.length) {
+      if (parameters.length !== modelParameters.length || buffers.length !== others.length) {
         throw new ArgumentError({
           what: 'updateParameters: another model',
-          given: `${given.length} parameters and ${others.length} buffers`,
+          given: `${modelParameters.length} parameters and ${others.length} buffers`,
           expected: `${parameters.length} parameters and ${buffers.length} buffers`,
           remedy: 'pass the model that AveragedModel was made for',
         });
       }
-      parameters.forEach((each, i) => void this.average(each, given[i]!));
+      parameters.forEach((each, i) => void this.average(each, modelParameters[i]!));
       buffers.forEach((each, i) => {
         if (this.useBuffers && dtypes[each.dtype].floating) this.average(each, others[i]!);
         else copy_(each, others[i]!);

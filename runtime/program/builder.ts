@@ -161,13 +161,18 @@ export class ProgramBuilder implements Interceptor {
     return this.valueOf(this.#onForeign(tensor));
   }
 
-  execute(op: OpRecord, inputs: readonly Tensor[], given: Attrs, device: Device): Tensor[] {
-    const place: unknown = given.offset;
+  execute(
+    op: OpRecord,
+    inputs: readonly Tensor[],
+    unresolvedAttrs: Attrs,
+    device: Device,
+  ): Tensor[] {
+    const place: unknown = unresolvedAttrs.offset;
     if (place instanceof PlacedOffset) {
-      const attrs = { ...given, seed: 0, offset: place.drawn };
+      const attrs = { ...unresolvedAttrs, seed: 0, offset: place.drawn };
       return this.execute(placedDraw(op), place.numbers, attrs, device);
     }
-    const attrs = resolvedAttrs(given, symbolicAttrs(op));
+    const attrs = resolvedAttrs(unresolvedAttrs, symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     if (op.inPlace) {
       this.#expectFit(op, ids, attrs);
@@ -202,7 +207,7 @@ export class ProgramBuilder implements Interceptor {
     return isOwn && isSymbolic(tensor.offset) ? { ...meta, offset: tensor.offset } : meta;
   }
 
-  recordWrite(op: OpRecord, operands: readonly Tensor[], given: Attrs): Tensor {
+  recordWrite(op: OpRecord, operands: readonly Tensor[], unresolvedAttrs: Attrs): Tensor {
     const target = operands[0]!;
     // Pre-existing memory has handles unknown to the program.
     const id = this.valueOf(target);
@@ -210,7 +215,7 @@ export class ProgramBuilder implements Interceptor {
     const hasOthers = this.isInput(this.memory.rootOf(id)) || this.memory.isLinked(id);
     if (hasOthers) throw new RecordedWriteInPlace(userName(op));
     const inputs = this.#apartFromTarget(op, operands, true);
-    const attrs = resolvedAttrs(given, symbolicAttrs(op));
+    const attrs = resolvedAttrs(unresolvedAttrs, symbolicAttrs(op));
     const ids = inputs.map((input) => this.valueOf(input));
     this.#expectFit(op, ids, attrs);
     return recordInPlace(op, attrs, inputs, {

@@ -80,15 +80,15 @@ export function optionalOperands(
 
 /** Whether the results of an op may be missing. */
 export function hasOptionalResults(
-  given: Pick<ProgramOp, 'op' | 'inputs'>,
+  programOp: Pick<ProgramOp, 'op' | 'inputs'>,
   optional: ReadonlySet<ValueId>,
 ): boolean {
-  const { op, inputs } = given;
+  const { op, inputs } = programOp;
   if (op.optional) return true;
   if (optional.size === 0 || op === isThere) return false;
   if (op === fillMissing && inputs.length === 1) return false;
   if (isGradientSum(op) || op === fillMissing) return inputs.every((id) => optional.has(id));
-  return optionalOperands(given, optional).length > 0;
+  return optionalOperands(programOp, optional).length > 0;
 }
 
 /** Returns the values of a program that may be missing at run time; `gradients`: those among its inputs. */

@@ -59,8 +59,8 @@ export async function loadFile(
 
 /** Returns the error for a failure that no check detected; only the file can have caused it. */
 function notReadable(cause: unknown): DataError {
-  const given = cause instanceof Error ? cause.message : String(cause);
-  return badFile('its contents', given, 'what save() writes', cause);
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return badFile('its contents', reason, 'what save() writes', cause);
 }
 
 /** Implements `loadProgram` with a given program reader. */

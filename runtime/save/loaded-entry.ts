@@ -252,8 +252,12 @@ function bound(planned: PlannedSubgraph, { inputs }: SavedEntry): Subgraph {
     // A missing kernel or a lack of memory isn't the file's fault.
     if (error instanceof DataError || error instanceof DeviceError) throw error;
     if (error instanceof OutOfMemoryError) throw error;
-    const given = error instanceof Error ? error.message : String(error);
-    throw badFile('a program', `a kernel that fails: ${given}`, 'attributes that its kernels take');
+    const reason = error instanceof Error ? error.message : String(error);
+    throw badFile(
+      'a program',
+      `a kernel that fails: ${reason}`,
+      'attributes that its kernels take',
+    );
   }
 }
 

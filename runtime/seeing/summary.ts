@@ -95,7 +95,7 @@ function cells(row: SummaryRow): string[] {
 
 type Counts = { -readonly [K in 'flops' | 'calls' | 'outputBytes']: number } & { outputs: Shape[] };
 
-const modelKinds = { model: that('a module', (given) => given instanceof Module) };
+const modelKinds = { model: that('a module', (model) => model instanceof Module) };
 
 /**
  * Runs `forward` once, without gradients and in evaluation mode, and lists every module with its output shapes,

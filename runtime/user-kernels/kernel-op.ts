@@ -88,10 +88,10 @@ function gradientsOf(
   const saves = Object.fromEntries([...operands, 'out'].map((each) => [each, 'value'] as const));
   const rules = operands.map((operand, i): [string, Gradient] => {
     const rule: Gradient['rule'] = (saved, dy) => {
-      const given = operands.map((each) => saved[each]!);
-      const found = gradient(dy, given, saved.out!);
+      const values = operands.map((each) => saved[each]!);
+      const found = gradient(dy, values, saved.out!);
       const own = found instanceof Tensor || found === null ? (i === 0 ? found : null) : found[i];
-      return expectGradient(name, operand, given[i]!, own ?? zerosLike(given[i]!));
+      return expectGradient(name, operand, values[i]!, own ?? zerosLike(values[i]!));
     };
     return [operand, { saves, rule }];
   });
@@ -109,8 +109,8 @@ function expectGradient(name: string, operand: string, of: Tensor, found: Tensor
 }
 
 function resultShape(name: string, shape: KernelShape, operands: readonly TensorMeta[]): Shape {
-  const given = operands.map((operand) => [...operand.shape]);
-  const found: unknown = typeof shape === 'function' ? shape(...given) : shape;
+  const shapes = operands.map((operand) => [...operand.shape]);
+  const found: unknown = typeof shape === 'function' ? shape(...shapes) : shape;
   const isShape =
     Array.isArray(found) &&
     found.length <= 3 &&

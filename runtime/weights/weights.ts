@@ -145,10 +145,10 @@ export class Weights implements AsyncDisposable {
     }
     const wrong = pairs.filter(({ own, stored }) => !sameShape(own.shape, stored.shape));
     if (wrong.length > 0) {
-      const given = wrong.map(({ name, stored }) => `${name} ${formatShape(stored.shape)}`);
+      const shapes = wrong.map(({ name, stored }) => `${name} ${formatShape(stored.shape)}`);
       throw new ShapeError({
         what: 'weights: the shapes of the file are not those of the module',
-        given: listed(given),
+        given: listed(shapes),
         expected: listed(wrong.map(({ name, own }) => `${name} ${formatSpec(own)}`)),
         remedy: 'build the module with the sizes that the weights were made with',
       });

@@ -8,7 +8,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 const stateKinds = {
   state: that(
     'tensors by name, such as model.stateDict()',
-    (given) => typeof given === 'object' && given !== null && Object.values(given).every(isTensor),
+    (state) => typeof state === 'object' && state !== null && Object.values(state).every(isTensor),
   ),
 };
 

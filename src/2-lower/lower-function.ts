@@ -34,8 +34,12 @@ const plainFunction = {
 };
 
 /** In: an analyzed function. Out: its code, including the codes of its inner functions. */
-export function lowerAnalysed(given: InnerFunction, source: SourceText, analysis: Analysis): Code {
-  const fn = { ...plainFunction, ...given };
+export function lowerAnalysed(
+  analyzed: InnerFunction,
+  source: SourceText,
+  analysis: Analysis,
+): Code {
+  const fn = { ...plainFunction, ...analyzed };
   const { node, kind, name } = fn;
   const id = nextCodeId();
   const scope = analysis.functions.get(node);
@@ -201,14 +205,14 @@ class FunctionLowering implements Lowering {
 /** Emits a return. A constructor returns its `this` on every normal completion, outside of all handlers. */
 function leaveFunction(l: Lowering, value: Reg, span: Span): void {
   const { thisBinding } = l.variables.fn;
-  const result = (given: Reg): Reg => {
+  const result = (returned: Reg): Reg => {
     if (thisBinding) {
-      return l.code.intrinsic('constructed', [given, l.variables.load(thisBinding, span)], span);
+      return l.code.intrinsic('constructed', [returned, l.variables.load(thisBinding, span)], span);
     }
-    if (l.kind !== 'constructor') return given;
+    if (l.kind !== 'constructor') return returned;
     const self = l.code.temp();
     l.code.emit({ op: 'this', dst: self }, span);
-    return l.code.intrinsic('constructedBase', [given, self], span);
+    return l.code.intrinsic('constructedBase', [returned, self], span);
   };
   l.code.within(undefined, () => {
     const mark = l.code.mark();

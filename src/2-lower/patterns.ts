@@ -36,13 +36,13 @@ export function lowerTarget(
     case 'AssignmentPattern': {
       const store = lowerTarget(l, node.left, how, node.end);
       return (value, span, from) => {
-        const given = l.code.label();
-        l.code.jumpOn('jumpIfNotUndefined', value, given, span);
+        const present = l.code.label();
+        l.code.jumpOn('jumpIfNotUndefined', value, present, span);
         const { left } = node;
         if (left.type === 'Identifier' && !isParenthesized(node, left)) {
           l.named(node.right, left.name, value);
         } else l.expression(node.right, value);
-        l.code.bind(given);
+        l.code.bind(present);
         store(value, span, from);
       };
     }

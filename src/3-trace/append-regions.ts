@@ -41,8 +41,8 @@ export function appendResizable(
   inputs: readonly Tensor[],
   counts: readonly (DeferredNumber | null)[],
 ): Tensor[] {
-  return tracer.perform([inputs, counts], (given, builder, replay) => {
-    const [operands, numbers] = given as [readonly Tensor[], readonly (number | null)[]];
+  return tracer.perform([inputs, counts], (args, builder, replay) => {
+    const [operands, numbers] = args as [readonly Tensor[], readonly (number | null)[]];
     const plan = replay ? again(operands, numbers) : planned;
     return appendPlanned(builder, phases, plan, operands);
   });
@@ -67,13 +67,13 @@ export function appendRegions(
 ): Tensor[] {
   const append = (
     operands: readonly Tensor[],
-    given: readonly Program[],
+    programs: readonly Program[],
     builder: ProgramBuilder,
   ): Tensor[] => {
-    const regions = given.map((program) => ({ program: normalize(program), joint: null }));
+    const regions = programs.map((program) => ({ program: normalize(program), joint: null }));
     // The merge is not a user op: even inside `noGrad`, a result keeps the autograd history of the path that
     // computed it.
-    const mode = gradEnabled() || leavesHistory(operands, given) ? enableGrad : noGrad;
+    const mode = gradEnabled() || leavesHistory(operands, programs) ? enableGrad : noGrad;
     const results = mode(() => appendControl(builder, op, operands, regions, differentiate));
     loseFreed(builder, results, freed);
     return results.slice(0, -1);

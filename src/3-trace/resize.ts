@@ -50,8 +50,8 @@ export function resizedOf(recorded: Recorded): Resized | null {
     keys: [...sizes.keys.values()],
     guards: guards.map((guard) => anySize(guard, inputs, sizes)),
     at: (frames) => playAt(inFrames(frames), recorded),
-    atSizes: (frames, given) => {
-      const found = withSizes(frames, given, recorded);
+    atSizes: (frames, values) => {
+      const found = withSizes(frames, values, recorded);
       return found && playAt(found, recorded);
     },
     numbers: () => [...sizes.decided.values()],
@@ -95,12 +95,12 @@ function inFrames(frames: readonly Frame[]): ReplayEnvironment {
 /** Returns null if a key is not a size of a contiguous tensor. */
 function withSizes(
   frames: readonly Frame[],
-  given: readonly number[],
+  sampleSizes: readonly number[],
   { sizes, result: { numbers, scalars } }: Recorded,
 ): ReplayEnvironment | null {
   const keys = [...sizes.keys.values()];
   if (!keys.every(isSize)) return null;
-  const known = new Map(keys.map((source, i) => [sourceKey(source), given[i]!]));
+  const known = new Map(keys.map((source, i) => [sourceKey(source), sampleSizes[i]!]));
   // Only data-dependent numbers keep their traced values: nothing here depends on them.
   const values = scalars.nodes.flatMap((node, id) => {
     return node.kind === 'input'

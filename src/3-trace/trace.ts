@@ -125,8 +125,16 @@ function traceOnce(
   const { traceLimit = Number.POSITIVE_INFINITY } = options;
   const randomStream = (tracer: Tracer) => new RelativeStream(tracer);
   const { sites = new OpSites(), changing = new ChangingFacts(false) } = options;
-  const given = { numbersAreVolatile, history, control, traceLimit, randomStream, sites, changing };
-  const tracer = new Tracer(entryFrames, codeOf, given);
+  const settings = {
+    numbersAreVolatile,
+    history,
+    control,
+    traceLimit,
+    randomStream,
+    sites,
+    changing,
+  };
+  const tracer = new Tracer(entryFrames, codeOf, settings);
   tracer.execution = executionOf(tracer, {
     appendControl: (op, inputs, programs) => {
       tracer.control.copied.noteShared(inputs);

@@ -60,7 +60,7 @@ function share(staged: Staged, same: SameValues): void {
  * layout.
  */
 class Classes {
-  readonly #given: Staged;
+  readonly #staged: Staged;
   readonly #same: SameValues;
   /** For each value, the first one with the same bits. */
   readonly #first = new Map<ValueId, ValueId>();
@@ -74,7 +74,7 @@ class Classes {
   readonly #returned: ReadonlySet<ValueId>;
 
   constructor(staged: Staged, same: SameValues) {
-    this.#given = staged;
+    this.#staged = staged;
     this.#same = same;
     const returned = [...staged.program.outputs, ...staged.alsoRead];
     this.#returned = new Set(returned.map((id) => same.facts.memoryOf(id)));
@@ -139,7 +139,7 @@ class Classes {
   /** Views of equal memory are equal; if the memory is written, only views of the same memory are. */
   #layout(id: ValueId): string {
     const { facts } = this.#same;
-    const { dtype, shape, strides, offset } = this.#given.program.values[id]!;
+    const { dtype, shape, strides, offset } = this.#staged.program.values[id]!;
     const root = facts.rootOf(id);
     const memory = facts.isWritten(root) ? root : this.#firstOf(root);
     // Callers can see which tensor a view is a view of.

@@ -20,10 +20,10 @@ export function labelGradient(program: Program): Program {
     const { device, dtype } = values[dy!]!;
     if (!device.overwritesOperands || (dtype !== 'float32' && dtype !== 'float64')) return;
     const loss = ops[at]!;
-    const [given, target] = loss.inputs as readonly [ValueId, ValueId];
+    const [input, target] = loss.inputs as readonly [ValueId, ValueId];
     const share = (values.push(contiguousMeta({ dtype, shape: [] }, device)) - 1) as ValueId;
     const outputs = [share];
-    ops[at] = { ...loss, op: opNamed('nllLossShare'), inputs: [given, target], outputs };
+    ops[at] = { ...loss, op: opNamed('nllLossShare'), inputs: [input, target], outputs };
     ops[index] = { ...op, op: opNamed('crossEntropyGrad'), inputs: [share, target, out!] };
   });
   return values.length > program.values.length ? { ...program, values, ops } : program;

@@ -51,7 +51,7 @@ export const passes = [
   {
     name: 'readCopies',
     stages: ['traced', 'region'],
-    run: onProgram((program, _given, { stage }) => dropReadCopies(program, stage === 'region')),
+    run: onProgram((program, _before, { stage }) => dropReadCopies(program, stage === 'region')),
   },
   { name: 'deadCode', stages: ['traced'], run: onProgram(withoutDeadCode) },
   { name: 'deadBackward', stages: ['joint'], run: withoutDeadBackward },

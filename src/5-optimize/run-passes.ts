@@ -25,10 +25,10 @@ export function* runPasses(
     if (!stages.includes(context.stage) || settings.without.has(pass.name)) continue;
     if ('enabled' in pass && !pass.enabled(context)) continue;
     const [after, ms] = yield* timed(shared.after(pass, current, context));
-    const [{ program: given }, { program }] = [current, after];
+    const [{ program: before }, { program }] = [current, after];
     // A pass may return the same ops in a new list.
-    const applied = !hasSameOps(given, program);
-    settings.record({ pass: pass.name, stage: context.stage, applied, ms, given, program });
+    const applied = !hasSameOps(before, program);
+    settings.record({ pass: pass.name, stage: context.stage, applied, ms, before, program });
     if (settings.verify && (applied || !isVerified)) {
       verifyProgram(program, context.available);
       isVerified = true;

@@ -13,7 +13,7 @@ import { ProgramFacts } from './facts/program-facts.ts';
  */
 export class SameValues {
   readonly facts: ProgramFacts;
-  readonly #given: Staged;
+  readonly #staged: Staged;
   readonly #mayReplace: (id: ValueId) => boolean;
   /** Ops from here on run after the call: what they read is kept, and the caller may write in between. */
   readonly #firstLate: number;
@@ -38,7 +38,7 @@ export class SameValues {
     { stage }: Pick<PassContext, 'stage'>,
     mayReplace: (id: ValueId) => boolean = () => true,
   ) {
-    this.#given = staged;
+    this.#staged = staged;
     this.#mayReplace = mayReplace;
     this.#firstLate = stage === 'joint' ? staged.firstLate : Number.POSITIVE_INFINITY;
     const { program, alsoRead } = staged;
@@ -68,7 +68,7 @@ export class SameValues {
   replace(id: ValueId, equal: ValueId): boolean {
     const { facts } = this;
     const same = this.now(equal);
-    const { program } = this.#given;
+    const { program } = this.#staged;
     const firstLate = this.#firstLate;
     const [a, b] = [program.values[same]!, program.values[id]!];
     if (!isSameMeta(a, b) || facts.isWritten(id) || facts.isWritten(same)) return false;
@@ -82,7 +82,7 @@ export class SameValues {
     const isHeld = this.#callers.has(facts.memoryOf(same));
     if (!isView && !isHeld && this.#lastRead(same) < facts.definitionIndex(id)) return false;
     // Between forward and backward, sharing keeps the value live: recomputing it in backward costs less.
-    const boundary = this.#given.firstLate;
+    const boundary = this.#staged.firstLate;
     const crosses = facts.definitionIndex(same) < boundary && facts.definitionIndex(id) >= boundary;
     if (!isView && crosses && facts.definitionIndex(same) >= 0) return false;
     const isLate = this.#lastRead(id) >= firstLate;
@@ -103,7 +103,7 @@ export class SameValues {
   /** Whether both have names, which backward compares to add gradients in the order of eager execution. */
   #areToldApart(id: ValueId, same: ValueId): boolean {
     if (!this.#toldApart.has(id) || !this.#toldApart.has(same)) return false;
-    const { ops, values } = this.#given.program;
+    const { ops, values } = this.#staged.program;
     const definition = ops[this.facts.definitionIndex(id)];
     const isConstant = definition?.inputs.length === 0;
     return !isConstant && dtypes[values[id]!.dtype].floating;
@@ -119,7 +119,7 @@ export class SameValues {
    */
   #returnInstead(id: ValueId, same: ValueId): boolean {
     const { facts } = this;
-    const { firstLate } = this.#given;
+    const { firstLate } = this.#staged;
     const isOwn = facts.rootOf(same) === same && facts.definitionIndex(same) >= 0;
     if (!isOwn || facts.rootOf(id) !== id || this.#callers.has(facts.memoryOf(same))) return false;
     // Between forward and backward, the caller may write to forward's results.
@@ -138,13 +138,13 @@ export class SameValues {
 
   /** Returns the program with all replacements applied. */
   rewrite(): Staged {
-    const { program } = this.#given;
-    let { firstLate } = this.#given;
+    const { program } = this.#staged;
+    let { firstLate } = this.#staged;
     const ops: ProgramOp[] = [];
     program.ops.forEach((op, index) => {
       const isGone = (id: ValueId) => this.#replaced.has(id) || this.#dropped.has(id);
       if (op.outputs.length > 0 && op.outputs.every(isGone)) {
-        if (index < this.#given.firstLate) firstLate--;
+        if (index < this.#staged.firstLate) firstLate--;
         return;
       }
       const inputs = op.inputs.map((id) => this.now(id));
@@ -152,7 +152,7 @@ export class SameValues {
       const isSame = isSameList(inputs, op.inputs) && isSameList(outputs, op.outputs);
       ops.push(isSame ? op : { ...op, inputs, outputs });
     });
-    return { ...this.#given, program: { ...program, ops }, firstLate };
+    return { ...this.#staged, program: { ...program, ops }, firstLate };
   }
 }
 

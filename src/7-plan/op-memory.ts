@@ -36,16 +36,16 @@ export class OpMemories {
 
 const nothing: readonly ValueId[] = [];
 
-function opMemory(given: ProgramOp, values: ValueTable): OpMemory {
-  const { op, inputs, outputs } = given;
+function opMemory(programOp: ProgramOp, values: ValueTable): OpMemory {
+  const { op, inputs, outputs } = programOp;
   const reads = new Set(inputs);
   if (op.operands.some(({ use }) => use === 'shape')) {
     const data = new Set(inputs.filter((_, i) => operandUse(op, i) === 'data'));
     for (const id of reads) if (!data.has(id)) reads.delete(id);
   }
   const bytes = outputs.map((id) => bytesOf(values, id));
-  const takes = outputs.map((_, result) => takenBy(given, result, bytes[result]!, values));
-  return { reads: [...reads], bytes, takes, scratch: scratchBytesOf(values, given) };
+  const takes = outputs.map((_, result) => takenBy(programOp, result, bytes[result]!, values));
+  return { reads: [...reads], bytes, takes, scratch: scratchBytesOf(values, programOp) };
 }
 
 function takenBy(

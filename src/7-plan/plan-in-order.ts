@@ -57,7 +57,7 @@ export interface Planned {
 /** Plans the steps of a program in its given order, and estimates their bytes. */
 export function planInOrder(
   program: Program,
-  given: Program,
+  original: Program,
   options: PlanOptions,
   memories = new OpMemories(program.values),
 ): Planned {
@@ -100,7 +100,7 @@ export function planInOrder(
       outputs: program.outputs,
       unusedInputs: program.inputs.filter((id) => !isRead(id)),
       freesAtEnd,
-      reordered: program.ops.some((op, i) => op !== given.ops[i]),
+      reordered: program.ops.some((op, i) => op !== original.ops[i]),
       predicted: {
         peakBytes: count.peak - donatedBytes,
         lowerBoundBytes: 0,

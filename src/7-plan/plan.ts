@@ -44,26 +44,26 @@ function roughOptions({ values, inputs }: Program, donated: ReadonlySet<ValueId>
  * use), the outputs that reuse the memory of a dying operand, and the resulting bytes. Guarantees: the predicted bytes
  * are exactly those that the allocator will count; for a program with control ops, on its worst path.
  */
-export function* planProgram(given: Program, options: PlanOptions): Steps<Planned> {
+export function* planProgram(original: Program, options: PlanOptions): Steps<Planned> {
   const carried = options.carried ?? new Map<ValueId, Storage>();
   const graph = {
     keep: options.keep,
     carried,
-    entering: enteringWith(given, options),
+    entering: enteringWith(original, options),
     reuse: options.memory.reuse,
   };
-  if (given.ops.some(({ op }) => op.kernel.kind === 'control')) {
-    return yield* planWithControl(given, options, graph);
+  if (original.ops.some(({ op }) => op.kernel.kind === 'control')) {
+    return yield* planWithControl(original, options, graph);
   }
-  let program = given;
-  let lowerBound = boundInOrder(given, graph, options);
+  let program = original;
+  let lowerBound = boundInOrder(original, graph, options);
   if (mayReorder(options)) {
-    const found = yield* orderForMemory(given, graph, options);
+    const found = yield* orderForMemory(original, graph, options);
     program = found.program;
     lowerBound = found.lowerBound;
   }
   yield;
-  const memories = new OpMemories(given.values);
+  const memories = new OpMemories(original.values);
   const costOf = (each: Program) => peakInOrder(each, options, memories);
   const fused = rewrittenBy(options, program, 'ordered', costOf);
   yield;
@@ -71,8 +71,8 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
   yield;
   // Runs in the last order: values that one launch for several updates keeps live must not rule out a lower peak.
   const rewritten = rewrittenBy(options, again, 'fused', costOf, costOf(fused));
-  const planned = planInOrder(rewritten, given, options, memories);
-  return predictedInOrder(planned, lowerBound, simulatableOf(given, options));
+  const planned = planInOrder(rewritten, original, options, memories);
+  return predictedInOrder(planned, lowerBound, simulatableOf(original, options));
 }
 
 /** The bound of a program that keeps its order. Computed when it is read, since that takes as long as planning. */
@@ -115,20 +115,20 @@ function mayReorder({ memory }: PlanOptions): boolean {
  * order is simulated when its bytes are read.
  */
 function* planWithControl(
-  given: Program,
+  original: Program,
   options: PlanOptions,
   graph: GraphOptions,
 ): Steps<Planned> {
-  const simulatable = simulatableOf(given, options);
+  const simulatable = simulatableOf(original, options);
   const { isFirst, carried } = options;
   const counted = { ...options, ...(carried && { carried: withoutTapes(carried) }) };
   const inOrder = oncePerProgram((each) =>
-    withControl(planInOrder(each, given, counted), simulatable, isFirst),
+    withControl(planInOrder(each, original, counted), simulatable, isFirst),
   );
-  const orders = [inOrder(given)];
+  const orders = [inOrder(original)];
   if (mayReorder(options)) {
     const { control } = orders[0]!.bytes.estimate;
-    const { program } = yield* orderForMemory(given, { ...graph, control }, options);
+    const { program } = yield* orderForMemory(original, { ...graph, control }, options);
     orders.push(inOrder(program));
   }
   yield;

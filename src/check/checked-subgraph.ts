@@ -253,9 +253,9 @@ class CheckedNode extends RunProgramNode {
       !this.isTapped &&
       !(passInner && this.isPathObserved(only));
     // Missing gradients are holes in the list.
-    const given = Array.from(gradOutputs, (gradient) => (gradient ? 1 : 0)).join('');
+    const present = Array.from(gradOutputs, (gradient) => (gradient ? 1 : 0)).join('');
     const observed = only ? `${only.targets.map(Number).join('')} ${[...only.outputs]}` : '';
-    const kind = `${given} ${retainGraph} ${gradEnabled()} ${observed}`;
+    const kind = `${present} ${retainGraph} ${gradEnabled()} ${observed}`;
     if (!isOfOutputs || !this.#checked.takeBackward(kind, check !== null) || !check) {
       return super.apply(gradOutputs, retainGraph, requested, takeSum, passInner, only);
     }

@@ -32,14 +32,14 @@ export interface NamedTensor {
 }
 
 /** Copies the observable outcome of a run, so that later writes don't change it. */
-export function outcomeOf(given: readonly NamedTensor[], error: unknown = null): Outcome {
-  const named = given.flatMap(plainTensors);
+export function outcomeOf(observed: readonly NamedTensor[], error: unknown = null): Outcome {
+  const named = observed.flatMap(plainTensors);
   const images = new Images(named.map(({ tensor }) => tensor));
   const copies = images.make();
   images.dispose();
   const holders = named.map(({ tensor }) => tensor?.holder ?? null);
   // Handles on parts of lists were created for this copy.
-  const tensors = new Set(given.map(({ tensor }) => tensor));
+  const tensors = new Set(observed.map(({ tensor }) => tensor));
   for (const { tensor } of named) if (tensor && !tensors.has(tensor)) tensor.dispose();
   return {
     error,

@@ -70,12 +70,12 @@ export class Scenario {
       // Memory that neither run writes remains valid for backwards that saved it.
       if (holder) holder.version = versions[i]!;
     });
-    const given = inputs.map((input, i) =>
+    const operands = inputs.map((input, i) =>
       isDonated(this.donated, i) && copies[i] ? attach(copies[i], targetOf(input)) : input,
     );
     try {
       return repeatingCalls(this.#called, () =>
-        droppingLines(() => subgraph.run(given, 0, this.#numbers)),
+        droppingLines(() => subgraph.run(operands, 0, this.#numbers)),
       );
     } finally {
       for (const copy of copies) copy?.dispose();
@@ -126,7 +126,7 @@ export function nodeOf(outputs: readonly Tensor[]): RunProgramNode | null {
 
 /** One call of a node's `apply`, recorded with all of its inputs. */
 export class BackwardCall {
-  readonly #given: Images;
+  readonly #gradients: Images;
   readonly #missing: readonly (null | undefined)[];
   readonly #requested: readonly boolean[];
   readonly #only: RequestedGradients | null;
@@ -148,7 +148,7 @@ export class BackwardCall {
     watches: boolean,
     only: RequestedGradients | null,
   ) {
-    this.#given = new Images(gradients);
+    this.#gradients = new Images(gradients);
     this.#missing = Array.from(gradients, (gradient) =>
       gradient === undefined ? undefined : null,
     );
@@ -170,7 +170,7 @@ export class BackwardCall {
 
   /** Repeats the call on another run's node, which keeps its saved values. */
   apply(node: RunProgramNode): Outcome {
-    const given = this.#given.make().map((gradient, i) => {
+    const gradOutputs = this.#gradients.make().map((gradient, i) => {
       if (gradient && this.#recorded[i]) gradient.requiresGrad_();
       return gradient ?? this.#missing[i];
     });
@@ -179,7 +179,7 @@ export class BackwardCall {
     try {
       gradients = mode(() =>
         node.apply(
-          given,
+          gradOutputs,
           true,
           this.#requested,
           (target) => this.#sumAt(target),
@@ -191,7 +191,7 @@ export class BackwardCall {
     } catch (error) {
       return outcomeOf([], error);
     } finally {
-      for (const tensor of [...given, ...gradients]) tensor?.dispose();
+      for (const tensor of [...gradOutputs, ...gradients]) tensor?.dispose();
     }
   }
 
@@ -209,7 +209,7 @@ export class BackwardCall {
   }
 
   dispose(): void {
-    for (const images of [this.#given, ...this.#sums.values(), ...this.#passed.values()]) {
+    for (const images of [this.#gradients, ...this.#sums.values(), ...this.#passed.values()]) {
       images.dispose();
     }
   }

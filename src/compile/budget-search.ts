@@ -50,7 +50,7 @@ interface Measure {
  */
 export function measureOf(program: Program, plain: Cost): Measure {
   const { slack, inFused } = slacks.find(({ ops: most }) => program.ops.length <= most)!;
-  const fused: Cost = (given) => plain(fusedValues(given, new Set(given.outputs)));
+  const fused: Cost = (candidate) => plain(fusedValues(candidate, new Set(candidate.outputs)));
   return inFused !== null && fused(program) < plain(program)
     ? { costOf: oncePerProgram(fused), slack: inFused, isFused: true }
     : { costOf: oncePerProgram(plain), slack, isFused: false };

@@ -315,10 +315,10 @@ function partOf(
  * the traced program's, the inputs are contiguous: the run copies strided ones.
  */
 function withOwnLayouts(
-  { values: given, inputs, ops, outputs }: Program,
+  { values: tracedValues, inputs, ops, outputs }: Program,
   isRelaid: boolean,
 ): Program {
-  const values: TensorMeta[] = [...given];
+  const values: TensorMeta[] = [...tracedValues];
   for (const id of inputs) {
     const meta = values[id]!;
     values[id] = isRelaid ? contiguousMeta(meta, meta.device) : { ...meta, offset: 0 };

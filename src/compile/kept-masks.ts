@@ -99,8 +99,8 @@ export function readingMasks(program: Program, firstLate: number, { byTest }: Ke
     }
     const meta = maskMeta(values[compared]!);
     const read = (values.push(meta) - 1) as ValueId;
-    const given = { gradient, mask: read };
-    return [unpacked(mask, read, meta, op), ...opsOf(rule.gradient, given, output, inner, op)];
+    const operands = { gradient, mask: read };
+    return [unpacked(mask, read, meta, op), ...opsOf(rule.gradient, operands, output, inner, op)];
   });
   return { ...program, values, ops };
 }

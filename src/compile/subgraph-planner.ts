@@ -163,14 +163,14 @@ export class SubgraphPlanner {
   }
 
   /** `given`: the program to plan, if the traced one was already rewritten. */
-  *inference(traced: Program, owned: Ownership = {}, given?: Program): Steps<SubgraphStages> {
-    const chosen = given ?? (yield* this.#optimized('region', traced, owned));
+  *inference(traced: Program, owned: Ownership = {}, rewritten?: Program): Steps<SubgraphStages> {
+    const chosen = rewritten ?? (yield* this.#optimized('region', traced, owned));
     const { inputs, donated } = owned;
     const values: TensorMeta[] = [...chosen.values];
     const forward = materializeLayouts(chosen, values);
     verifyProgram(forward);
     const entering = { ...(inputs && { inputsEnterAlone: inputs }), ...(donated && { donated }) };
-    const isCandidate = given !== undefined;
+    const isCandidate = rewritten !== undefined;
     const { plan } = yield* this.#plan(forward, { keep: [], ...entering }, { isCandidate });
     const planned = { values, forward: plan, backward: null };
     return { traced, joint: null, forward, backward: null, planned, recompute: null, passes: {} };
@@ -291,7 +291,7 @@ export class SubgraphPlanner {
         ? finish(this.training(program, eliminateDeadBackward(joint), { optionalGradients: true }))
             .planned
         : finish(this.inference(program)).planned;
-    return { call, at: (given) => plans.get(keyOf(given), () => plan(call.at(given))) };
+    return { call, at: (operands) => plans.get(keyOf(operands), () => plan(call.at(operands))) };
   };
 
   /** Operands of a region may share memory: if it writes to an operand, all ops keep program order. */

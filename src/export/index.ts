@@ -82,12 +82,12 @@ export async function exportStableHLO(
   }
 }
 
-function iterationsOf(given: number | undefined): number | null {
-  if (given === undefined) return null;
-  if (Number.isInteger(given) && given >= 1 && given < 2 ** 31) return given;
+function iterationsOf(value: number | undefined): number | null {
+  if (value === undefined) return null;
+  if (Number.isInteger(value) && value >= 1 && value < 2 ** 31) return value;
   throw new ArgumentError({
     what: 'exportStableHLO: maxIterations',
-    given: String(given),
+    given: String(value),
     expected: 'an integer from 1 on',
     remedy: 'pass the most iterations that a loop of the program makes',
   });

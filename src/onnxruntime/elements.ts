@@ -47,15 +47,15 @@ export function storeAt(
 ): void {
   const Elements = arrayOf(meta.dtype);
   const { buffer: from, byteOffset } = elements;
-  const given = new Elements(from as ArrayBuffer, byteOffset, sizeOf(meta.shape));
+  const source = new Elements(from as ArrayBuffer, byteOffset, sizeOf(meta.shape));
   if (isContiguousMeta(meta)) {
-    new Elements(buffer as ArrayBuffer, address, given.length).set(given);
+    new Elements(buffer as ArrayBuffer, address, source.length).set(source);
     return;
   }
   const memory = new Elements(buffer as ArrayBuffer);
   const start = address / Elements.BYTES_PER_ELEMENT;
   eachPlace(meta, (offset, i) => {
-    memory[start + offset] = given[i]!;
+    memory[start + offset] = source[i]!;
   });
 }
 

@@ -75,12 +75,12 @@ export function captureSettings(options: ToStaticOptions): CaptureSettings {
   };
 }
 
-/** Throws ArgumentError unless `given` is an integer from `least` on. */
-function expectCount(name: string, given: number, of: string, remedy: string, least = 0): void {
-  if (typeof given === 'number' && given >= least) return;
+/** Throws ArgumentError unless `value` is an integer from `least` on. */
+function expectCount(name: string, value: number, of: string, remedy: string, least = 0): void {
+  if (typeof value === 'number' && value >= least) return;
   throw new ArgumentError({
     what: `toStatic: ${name} is not a number of ${of}`,
-    given: shown(given),
+    given: shown(value),
     expected: `a number from ${least} on`,
     remedy,
   });

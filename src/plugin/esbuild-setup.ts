@@ -40,8 +40,8 @@ export function esbuildSetup(options: PluginOptions): (build: PluginBuild) => vo
 }
 
 /** The options that determine how TypeScript and JSX are parsed; the build's other options apply later. */
-function compileOptions(given: PluginBuild['initialOptions']): TransformOptions {
-  const { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev } = given;
+function compileOptions(options: PluginBuild['initialOptions']): TransformOptions {
+  const { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev } = options;
   const all = { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

@@ -28,8 +28,8 @@ interface BundlerContext {
  * `.webpack()`, `.rspack()`, `.bun()`.
  */
 export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplugin(
-  (given: PluginOptions | undefined, { framework }) => {
-    let options = given === undefined ? {} : given;
+  (userOptions: PluginOptions | undefined, { framework }) => {
+    let options = userOptions === undefined ? {} : userOptions;
     expectPluginOptions(options);
     const name = 'tostatic';
     if (framework === 'esbuild') return { name, esbuild: { setup: esbuildSetup(options) } };

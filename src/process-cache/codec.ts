@@ -92,7 +92,10 @@ const isNothing = (field: Field): boolean => field.isMissing || field.isNull;
 
 /** Allows only this value. */
 export function always<T>(value: T, why: string): Codec<T> {
-  return { write: (given) => (given === value ? null : notStorable(why)), read: () => value };
+  return {
+    write: (candidate) => (candidate === value ? null : notStorable(why)),
+    read: () => value,
+  };
 }
 
 /** Integers from 0 on. */

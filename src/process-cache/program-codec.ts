@@ -172,10 +172,10 @@ export const program: Codec<Program> = {
     const used = read.ops.flatMap((each) => [...each.inputs, ...each.outputs, each.before ?? 0]);
     const all = [...read.inputs, ...read.outputs, ...used];
     if (all.some((value) => value >= read.values.length)) field.fail('values that there are');
-    for (const { op: each, attrs: given } of read.ops) {
+    for (const { op: each, attrs } of read.ops) {
       const mayChange = symbolicAttrs(each);
-      const isOdd = Object.keys(given).some(
-        (name) => !mayChange.has(name) && hasSymbol(given[name]!),
+      const isOdd = Object.keys(attrs).some(
+        (name) => !mayChange.has(name) && hasSymbol(attrs[name]!),
       );
       if (isOdd) field.get('ops').fail('numbers that are the same in each run');
     }
@@ -193,8 +193,8 @@ const hasSymbol = (value: AttrValue): boolean =>
 /**
  * Returns the program as a trivial plan for verification, with the copies that kernels read where memory is strided.
  */
-function asPlanned({ inputs, outputs, ops, values: given }: Program): PlannedSubgraph {
-  const values = [...given];
+function asPlanned({ inputs, outputs, ops, values: storedValues }: Program): PlannedSubgraph {
+  const values = [...storedValues];
   const steps: Step[] = [];
   const add = (each: ProgramOp) =>
     steps.push({ op: each, reuses: each.outputs.map(() => null), frees: [] });
@@ -202,10 +202,10 @@ function asPlanned({ inputs, outputs, ops, values: given }: Program): PlannedSub
     const { op: record, inputs: operands } = each;
     const readsRows = record.layout === 'contiguous' && record.kernel.kind !== 'view';
     const contiguous = operands.map((operand, i): ValueId => {
-      const given = values[operand]!;
+      const meta = values[operand]!;
       const isTarget = record.inPlace && i === 0;
-      if (!readsRows || isTarget || isContiguousMeta(given)) return operand;
-      const id = (values.push(contiguousMeta(given, given.device)) - 1) as ValueId;
+      if (!readsRows || isTarget || isContiguousMeta(meta)) return operand;
+      const id = (values.push(contiguousMeta(meta, meta.device)) - 1) as ValueId;
       add({
         op: copy,
         inputs: [operand],

@@ -8,7 +8,7 @@ export interface PassRun {
   readonly applied: boolean;
   readonly ms: number;
   /** The program before the pass. */
-  readonly given: Program;
+  readonly before: Program;
   /** The program after the pass. */
   readonly program: Program;
 }

@@ -111,13 +111,13 @@ export class ControlNode extends GradNode {
     const own = optionalGradientsIn(bare, presenceIn(ofOwn));
     const to = requested.filter((_, k) => own[k] !== 'never');
     const earlier = this.#takeSums(to, takeSum);
-    const given = [...ofOwn, ...earlier.values()];
+    const incoming = [...ofOwn, ...earlier.values()];
     const of = [...ofResults, ...earlier.keys()];
     const backwardOp = { regions, of, to, carried };
-    const existence = optionalGradientsIn(backwardOp, presenceIn(given));
+    const existence = optionalGradientsIn(backwardOp, presenceIn(incoming));
     const gradients = builder.control(
       backward,
-      [tape, ...given.map(contiguous)],
+      [tape, ...incoming.map(contiguous)],
       { of, to, carried },
       inside,
       to.map((i) => inputs[i]!),

@@ -16,12 +16,12 @@ export function fillGradients(
   gradients: (Tensor | null)[],
 ): void {
   if (node instanceof ControlNode) return;
-  const given = gradients.filter((gradient) => gradient !== null && gradient !== undefined);
-  if (given.length < 2 || !given.some((each) => builder.isOptional(each))) return;
-  const isSafe = given.some((each) => !builder.isOptional(each));
+  const present = gradients.filter((gradient) => gradient !== null && gradient !== undefined);
+  if (present.length < 2 || !present.some((each) => builder.isOptional(each))) return;
+  const isSafe = present.some((each) => !builder.isOptional(each));
   gradients.forEach((gradient, i) => {
     if (!gradient || !builder.isOptional(gradient)) return;
-    const others = isSafe ? [] : given.filter((each) => each !== gradient);
+    const others = isSafe ? [] : present.filter((each) => each !== gradient);
     gradients[i] = noGrad(() => bind1(fillMissing, [gradient, ...others]));
   });
 }

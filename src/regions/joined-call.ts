@@ -67,11 +67,11 @@ function takerOf(members: readonly Member[], operand: number) {
 function sampleOf(site: CallSite, finish: FinishProgram): readonly GivenOperand[] | null {
   const worlds = Math.min(...site.samples.map((each) => each.length));
   for (let world = 0; world < worlds; world++) {
-    const given = site.samples.map((each) => each[world]);
-    if (!given.every((each) => each !== undefined)) continue;
+    const sample = site.samples.map((each) => each[world]);
+    if (!sample.every((each) => each !== undefined)) continue;
     try {
-      new SiteCall(site, given, finish).at(given);
-      return given;
+      new SiteCall(site, sample, finish).at(sample);
+      return sample;
     } catch (error) {
       if (!(error instanceof FailedCheck)) throw error;
     }

@@ -100,14 +100,17 @@ function ofRegion(
   return gradInputs.map((id) => (id === null ? 'never' : (known.get(id) ?? 'always')));
 }
 
-function ofResults(given: ProgramOp, known: ReadonlyMap<ValueId, Existence>): readonly Existence[] {
-  const { op, inputs, outputs, attrs, regions } = given;
+function ofResults(
+  programOp: ProgramOp,
+  known: ReadonlyMap<ValueId, Existence>,
+): readonly Existence[] {
+  const { op, inputs, outputs, attrs, regions } = programOp;
   const existence = (id: ValueId) => known.get(id) ?? 'always';
   if (op.kernel.kind === 'control' && op.name.endsWith('Backward')) {
     const backwardOp = { ...(attrs as unknown as BackwardOp), regions: regions ?? null };
     return optionalGradientsIn(backwardOp, inputs.slice(1).map(existence));
   }
-  const result = ofResult(given, existence);
+  const result = ofResult(programOp, existence);
   return outputs.map(() => result);
 }
 

@@ -18,8 +18,8 @@ import { tilingDevice } from './tiling-device.ts';
 /** Two layers of attention and their gradients, as planned. */
 function step(dropoutP: number): Program {
   const found: Program[] = [];
-  const unsubscribe = passObservers.subscribe(({ pass, given }) => {
-    if (pass === 'tileAttention') found.push(given);
+  const unsubscribe = passObservers.subscribe(({ pass, before }) => {
+    if (pass === 'tileAttention') found.push(before);
   });
   const traced = toStatic(
     (x: Tensor, w: Tensor) => {

@@ -36,7 +36,7 @@ function orderedStep(): Program {
   });
   step(randn([8, 12])).dispose();
   unsubscribe();
-  return records[0]!.given;
+  return records[0]!.before;
 }
 
 it('the bytes of each program are counted once, however many passes fuse it', () => {

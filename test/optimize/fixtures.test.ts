@@ -46,10 +46,10 @@ function changeOf(
   return records.find(({ applied }) => applied) ?? records[0]!;
 }
 
-function printed(title: string, { stage, applied, given, program }: PassRecord): string {
+function printed(title: string, { stage, applied, before, program }: PassRecord): string {
   const text = (each: PassRecord['program']) => printProgram(each, { positions: 'none' });
   const after = applied ? text(program) : 'unchanged\n';
-  return `${title}\n\n── before (${stage}) ──\n${text(given)}\n── after ──\n${after}`;
+  return `${title}\n\n── before (${stage}) ──\n${text(before)}\n── after ──\n${after}`;
 }
 
 let count = 0;

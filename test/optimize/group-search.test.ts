@@ -28,7 +28,7 @@ function ordered(): Program {
   });
   step(randn([8, 8])).dispose();
   unsubscribe();
-  return records[0]!.given;
+  return records[0]!.before;
 }
 
 const everything = { fixed: new Set<never>(), sourcesOf: () => 0n };
@@ -101,9 +101,9 @@ describe('groups that raise the peak', () => {
       });
       tidy(() => step(randn([steps, 4, size])));
       unsubscribe();
-      const [{ given, program }] = records as [PassRecord];
-      const rules = new PointwiseRules(given.values);
-      const found = findGroups(given, rules, { ...everything, adjacent: false });
+      const [{ before, program }] = records as [PassRecord];
+      const rules = new PointwiseRules(before.values);
+      const found = findGroups(before, rules, { ...everything, adjacent: false });
       const fused = program.ops.filter(({ op }) => op.kernel.kind === 'fused');
       expect(found.length).toBeGreaterThan(steps);
       expect(fused.length).toBeGreaterThan(0.9 * found.length);
@@ -122,12 +122,12 @@ describe('groups that raise the peak', () => {
     });
     step(randn([256, 64])).dispose();
     unsubscribe();
-    const { ops, inputs, outputs } = records[0]!.given;
+    const { ops, inputs, outputs } = records[0]!.before;
     const numberOf = (name: string) => ops.findIndex(({ op }) => op.name === name);
     // Both operands of `mul` would stay over the products, instead of its result.
     const raising = [numberOf('mul'), numberOf('add')];
     const harmless = [numberOf('exp'), numberOf('sin')].sort((a, b) => a - b);
-    const estimated = raisingGroups(records[0]!.given, new Set(outputs), new Set(inputs));
+    const estimated = raisingGroups(records[0]!.before, new Set(outputs), new Set(inputs));
     expect(estimated.without([harmless, raising], 0)).toEqual([harmless, raising]);
     expect(estimated.without([harmless, raising], 1)).toEqual([harmless]);
   });

@@ -81,7 +81,7 @@ function planned(kind: string, depth: number, isTraining: boolean): Deep {
     const { predicted } = f.programs()[0]!.stages!.planned.forward;
     for (const each of [x, labels, optimizer, model]) each.dispose();
     const { peakBytes: peak, lowerBoundBytes: bound } = predicted;
-    return { peak, bound, whole: records[0]?.given };
+    return { peak, bound, whole: records[0]?.before };
   });
 }
 

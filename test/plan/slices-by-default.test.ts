@@ -53,8 +53,8 @@ it('a step whose chains fuse keeps its launches, but for the smallest peak', asy
   expect(smallest.kernels).toBeGreaterThan(whole.kernels);
   expect(smallest.records.some(({ applied }) => applied)).toBe(true);
   expect([usual.checksum, smallest.checksum]).toEqual([whole.checksum, whole.checksum]);
-  for (const { given, program } of usual.records) {
-    expect(isNoSlower(timesOf(program), timesOf(given))).toBe(true);
+  for (const { before, program } of usual.records) {
+    expect(isNoSlower(timesOf(program), timesOf(before))).toBe(true);
   }
 });
 
@@ -90,15 +90,15 @@ it.each<{ times: EstimatedTimes; isTaken: boolean }>([
   { times: [0.5, 0.99, 0.9], isTaken: false },
 ])('slices that take $times of the time: $isTaken', async ({ times, isTaken }) => {
   const { records } = await usualPlan();
-  const { given } = records[0]!;
-  const timesOf = (program: Program) => (program === given ? [1, 1, 1] : times);
-  const chosen = finish(chooseSlices(given, roughBytes, false, { timesOf }));
-  expect(chosen !== given).toBe(isTaken);
+  const { before } = records[0]!;
+  const timesOf = (program: Program) => (program === before ? [1, 1, 1] : times);
+  const chosen = finish(chooseSlices(before, roughBytes, false, { timesOf }));
+  expect(chosen !== before).toBe(isTaken);
 });
 
 it('estimates times only of slices that save bytes, one candidate at a step', async () => {
   const { records } = await usualPlan();
-  const { given } = records[0]!;
+  const { before } = records[0]!;
   const choosing = (costOf: (program: Program) => number) => {
     const counts = { candidates: -1, timed: 0, timedInStep: 0, steps: 0 };
     const counted = (program: Program) => {
@@ -111,7 +111,9 @@ it('estimates times only of slices that save bytes, one candidate at a step', as
       counts.timedInStep = Math.max(counts.timedInStep, ++inStep);
       return [1];
     };
-    for (const _ of { [Symbol.iterator]: () => chooseSlices(given, counted, false, { timesOf }) }) {
+    for (const _ of {
+      [Symbol.iterator]: () => chooseSlices(before, counted, false, { timesOf }),
+    }) {
       counts.steps++;
       inStep = 0;
     }

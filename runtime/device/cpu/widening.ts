@@ -98,15 +98,15 @@ export function inFloat32(op: KernelOp, kernel: KernelFactory, device: Device): 
       outputs.map((meta, i) => targets[i]?.meta ?? meta),
       attrs,
     );
-    return (given, results, now) => {
+    return (operands, results, now) => {
       try {
         for (const wide of all) wide.place.holder = new Holder(device, wideBytes(wide.meta));
-        given.forEach((operand, i) => {
+        operands.forEach((operand, i) => {
           sources[i]?.widen?.([operand], [sources[i]!.place]);
         });
         const placed = (list: readonly Operand[], wides: readonly (WidenedCopy | null)[]) =>
           list.map((operand, i) => wides[i]?.place ?? operand);
-        launch(placed(given, sources), placed(results, targets), now);
+        launch(placed(operands, sources), placed(results, targets), now);
         results.forEach((result, i) => {
           targets[i]?.round?.([targets[i]!.place], [result]);
         });

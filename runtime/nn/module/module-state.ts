@@ -89,18 +89,18 @@ export function loadInto(current: StateDict, state: StateDict, options: LoadOpti
     });
   }
   const names = Object.keys(current).filter((name) => Object.hasOwn(state, there.get(name)!));
-  const given = Object.fromEntries(names.map((name) => [name, state[there.get(name)!]!]));
-  const wrong = names.filter((name) => !sameShape(current[name]!.shape, given[name]!.shape));
+  const loaded = Object.fromEntries(names.map((name) => [name, state[there.get(name)!]!]));
+  const wrong = names.filter((name) => !sameShape(current[name]!.shape, loaded[name]!.shape));
   if (wrong.length > 0) {
     throw new ShapeError({
       what: 'loadStateDict: the shapes differ',
-      given: wrong.map((name) => `${name} ${formatSpec(given[name]!)}`).join(', '),
+      given: wrong.map((name) => `${name} ${formatSpec(loaded[name]!)}`).join(', '),
       expected: wrong.map((name) => `${name} ${formatSpec(current[name]!)}`).join(', '),
       remedy: 'build the module with the sizes that the state was saved with',
     });
   }
   noGrad(() => {
-    for (const name of names) tidy(() => void copyInto(current[name]!, given[name]!));
+    for (const name of names) tidy(() => void copyInto(current[name]!, loaded[name]!));
   });
   return { missing, unexpected };
 }

@@ -81,10 +81,10 @@ export abstract class RecurrentCell extends Module {
   }
 
   /** Returns the given state, or zeros. Throws ArgumentError if the number of tensors is wrong. */
-  stateFrom(given: readonly Tensor[] | null, projected: Tensor): CellState {
-    if (given === null) return this.zeroState(projected);
-    expectState(this.constructor.name, given, this.stateSize);
-    return given as CellState;
+  stateFrom(initial: readonly Tensor[] | null, projected: Tensor): CellState {
+    if (initial === null) return this.zeroState(projected);
+    expectState(this.constructor.name, initial, this.stateSize);
+    return initial as CellState;
   }
 
   /** Returns the slice of gate `index`. */
@@ -110,12 +110,12 @@ abstract class HiddenStateCell extends RecurrentCell {
   }
 }
 
-export function expectState(name: string, given: readonly Tensor[], size: number): void {
-  expectTensorList(name, given);
-  if (given.length === size) return;
+export function expectState(name: string, state: readonly Tensor[], size: number): void {
+  expectTensorList(name, state);
+  if (state.length === size) return;
   throw new ArgumentError({
     what: `${name}: not a state`,
-    given: `${given.length} tensors`,
+    given: `${state.length} tensors`,
     expected: size === 1 ? 'one tensor' : '[hidden, cell]',
     remedy: 'pass what the last call returned, or null for zeros',
   });

@@ -37,16 +37,16 @@ interface OwnWeight {
   readonly weight: Tensor;
 }
 
-function weightOf(owner: string, given: Module, path: string): OwnWeight {
-  expectArguments(owner, { module: given, name: path }, ownerKinds);
-  const [module, name] = ownerOf(given, path);
+function weightOf(owner: string, root: Module, path: string): OwnWeight {
+  expectArguments(owner, { module: root, name: path }, ownerKinds);
+  const [module, name] = ownerOf(root, path);
   const weight: unknown = propertiesOf(module)[name];
   const isComputed =
     hooks.get(module)?.has(name) || Object.getOwnPropertyDescriptor(module, name)?.get;
   if (weight instanceof Tensor && !isComputed) return { module, name, weight };
   throw new ArgumentError({
     what: `${owner}: the weight is computed`,
-    given: `${path} of a ${given.constructor.name}`,
+    given: `${path} of a ${root.constructor.name}`,
     expected: 'a property that is a parameter, and that no norm or parametrization computes yet',
     remedy: 'pass the name of the parameter, such as weight',
   });

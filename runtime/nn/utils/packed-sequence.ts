@@ -101,8 +101,8 @@ const packKinds: OptionKinds<PackOptions> = { batchFirst: flag, enforceSorted: f
 const lengthKinds = { lengths: arrayOf(count(1)) };
 
 /** Returns the lengths as numbers; those of a tensor are read. */
-function numbersOf(owner: string, given: Lengths): readonly number[] {
-  const lengths = isTensor(given) ? Array.from((given as Tensor).dataSync(), Number) : given;
+function numbersOf(owner: string, values: Lengths): readonly number[] {
+  const lengths = isTensor(values) ? Array.from((values as Tensor).dataSync(), Number) : values;
   expectArguments(owner, { lengths }, lengthKinds);
   return lengths as readonly number[];
 }

@@ -4,14 +4,17 @@ import { isTensor } from '../../options/is-tensor.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
 /** Returns the parameters as an array, from one tensor or several. Throws ArgumentError for anything else. */
-export function parametersIn(owner: string, given: Tensor | Iterable<Tensor>): readonly Tensor[] {
-  if (isTensor(given)) return [given as Tensor];
-  if (typeof given !== 'object' || given === null || !(Symbol.iterator in given)) {
-    throw noParameters(owner, given);
+export function parametersIn(
+  owner: string,
+  parameters: Tensor | Iterable<Tensor>,
+): readonly Tensor[] {
+  if (isTensor(parameters)) return [parameters as Tensor];
+  if (typeof parameters !== 'object' || parameters === null || !(Symbol.iterator in parameters)) {
+    throw noParameters(owner, parameters);
   }
-  const list = [...given];
+  const list = [...parameters];
   // A Sequential is also iterable.
-  if (list.length > 0 && !list.some(isTensor)) throw noParameters(owner, given);
+  if (list.length > 0 && !list.some(isTensor)) throw noParameters(owner, parameters);
   expectTensors(owner, ...list);
   return list;
 }

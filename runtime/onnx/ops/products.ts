@@ -86,9 +86,9 @@ const pairOf = (numbers: readonly number[]): Pair => [numbers[0]!, numbers[1]!];
 const convolution: Operator = (node) => {
   const groups = node.attributes.int('group', 1, { min: 1 });
   return ([x, w, b]) => {
-    const [given, weight] = [tensorOf(x!), tensorOf(w!)];
-    const { strides, dilations, pads } = windowOf(node, given, weight.shape.slice(2));
-    const paddedInput = isEven(pads) ? given : padded(given, pads, 0);
+    const [input, weight] = [tensorOf(x!), tensorOf(w!)];
+    const { strides, dilations, pads } = windowOf(node, input, weight.shape.slice(2));
+    const paddedInput = isEven(pads) ? input : padded(input, pads, 0);
     const padding = pads.map(([before]) => (isEven(pads) ? before : 0));
     const bias = b ? tensorOf(b) : null;
     if (padding.length === 1) {

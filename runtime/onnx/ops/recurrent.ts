@@ -97,9 +97,9 @@ interface Layout {
 
 function run(operands: readonly Operand[], layout: Layout): readonly Value[] {
   const { states, cell, direction, isBatchFirst } = layout;
-  const [given, w, r, b, lengths, ...initial] = operands;
+  const [input, w, r, b, lengths, ...initial] = operands;
   if (initial[states]) throw missing('LSTM with peepholes');
-  const x = isBatchFirst ? tensorOf(given!).transpose(0, 1) : tensorOf(given!);
+  const x = isBatchFirst ? tensorOf(input!).transpose(0, 1) : tensorOf(input!);
   const [steps, batch] = x.shape as [number, number];
   const hidden = tensorOf(r!).shape[2]!;
   const zeros = x.newZeros([batch, hidden]);

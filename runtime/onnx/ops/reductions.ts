@@ -10,8 +10,8 @@ function reduction(fn: Reduce, host?: (values: readonly number[]) => number): Op
     const keepDim = node.attributes.flag('keepdims', true);
     const isNoOp = node.attributes.flag('noop_with_empty_axes', false);
     return ([x, axes]) => {
-      const given = axesOf(node, axes);
-      const isAll = given === null || given.length === 0;
+      const reducedAxes = axesOf(node, axes);
+      const isAll = reducedAxes === null || reducedAxes.length === 0;
       if (isHost(x!) && host && (isAll || x.shape.length === 1)) {
         return hostOf([host(x.values)], keepDim ? x.shape.map(() => 1) : [], x.dtype);
       }
@@ -19,7 +19,7 @@ function reduction(fn: Reduce, host?: (values: readonly number[]) => number): Op
       if (isAll && isNoOp) return fn(tensor.unsqueeze(0), [0], false);
       const dims = isAll
         ? tensor.shape.map((_, d) => d)
-        : given.map((axis) => fromStart(axis, tensor.rank));
+        : reducedAxes.map((axis) => fromStart(axis, tensor.rank));
       return dims.length === 0 ? fn(tensor.unsqueeze(0), [0], false) : fn(tensor, dims, keepDim);
     };
   };

@@ -118,10 +118,10 @@ function axesOf(
   scales: readonly number[] | null,
   sizes: readonly number[] | null,
 ): Axis[] {
-  const given = scales ?? sizes;
-  if (given?.length !== dims.length) {
+  const numbers = scales ?? sizes;
+  if (numbers?.length !== dims.length) {
     throw wrongSetting(
-      `Resize of ${dims.length} axes by ${given?.length ?? 0} numbers`,
+      `Resize of ${dims.length} axes by ${numbers?.length ?? 0} numbers`,
       'one each',
     );
   }
@@ -143,8 +143,8 @@ const numbersOf = (operand: Operand | undefined): readonly number[] | null => {
 export const resize: Operator = (node) => {
   const settings = settingsOf(node);
   const axes = node.attributes.ints('axes');
-  return ([given, , scales, sizes]) => {
-    const x = tensorOf(given!);
+  return ([input, , scales, sizes]) => {
+    const x = tensorOf(input!);
     const dims = axes?.map((axis) => fromStart(axis, x.rank)) ?? x.shape.map((_, d) => d);
     const outputSizes = numbersOf(sizes) && integersIn(sizes!);
     let result = x;

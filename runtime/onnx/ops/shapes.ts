@@ -74,9 +74,9 @@ const unsqueeze: Operator =
   (node) =>
   ([x, axes]) => {
     const dims = shapeOf(x!);
-    const given = axesOf(node, axes) ?? [];
-    const rank = dims.length + given.length;
-    const added = given.map((axis) => fromStart(axis, rank));
+    const newAxes = axesOf(node, axes) ?? [];
+    const rank = dims.length + newAxes.length;
+    const added = newAxes.map((axis) => fromStart(axis, rank));
     const shape: number[] = [];
     let next = 0;
     for (let d = 0; d < rank; d++) shape.push(added.includes(d) ? 1 : dims[next++]!);
@@ -215,17 +215,17 @@ const padded: Operator = ({ attributes }) => {
   const mode = attributes.choice('mode', ['constant', 'reflect', 'edge', 'wrap'], 'constant');
   return ([x, pads, value, axes]) => {
     const tensor = tensorOf(x!);
-    const given = integersIn(pads!);
+    const padSizes = integersIn(pads!);
     const dims = axes
       ? integersIn(axes).map((axis) => fromStart(axis, tensor.rank))
       : tensor.shape.map((_, d) => d);
-    if (given.length !== 2 * dims.length) {
-      throw wrongSetting(`${given.length} pads`, `2 for each of ${dims.length} dimensions`);
+    if (padSizes.length !== 2 * dims.length) {
+      throw wrongSetting(`${padSizes.length} pads`, `2 for each of ${dims.length} dimensions`);
     }
     const amounts = Array<number>(2 * tensor.rank).fill(0);
     dims.forEach((dim, i) => {
-      amounts[2 * (tensor.rank - 1 - dim)] = given[i]!;
-      amounts[2 * (tensor.rank - 1 - dim) + 1] = given[i + dims.length]!;
+      amounts[2 * (tensor.rank - 1 - dim)] = padSizes[i]!;
+      amounts[2 * (tensor.rank - 1 - dim) + 1] = padSizes[i + dims.length]!;
     });
     while (amounts.length > 2 && amounts.at(-1) === 0 && amounts.at(-2) === 0) amounts.splice(-2);
     const names = {

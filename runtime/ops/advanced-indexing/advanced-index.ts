@@ -49,12 +49,12 @@ function expectItems(op: string, items: readonly IndexItem[]): void {
     expectTensors(op, ...items.filter((item) => item instanceof Tensor));
     return;
   }
-  const given: unknown = Array.isArray(items) ? items[wrong] : items;
+  const invalid: unknown = Array.isArray(items) ? items[wrong] : items;
   throw new ArgumentError({
     what: `${op}: not ${Array.isArray(items) ? 'an index' : 'a list of indices'}`,
-    given: Array.isArray(items) ? `${shown(given)} as index ${wrong}` : shown(given),
+    given: Array.isArray(items) ? `${shown(invalid)} as index ${wrong}` : shown(invalid),
     expected: "numbers, slice(start, end), int32 tensors, masks, null and '...'",
-    remedy: Array.isArray(given)
+    remedy: Array.isArray(invalid)
       ? 'an array is a slice [start, end, step]; pass indices of several dimensions one by one: x.index(rows, columns)'
       : `one index per dimension: x.${op}(${op === 'index' ? '0, slice(1, 3)' : '[0, slice(1, 3)], value'})`,
   });

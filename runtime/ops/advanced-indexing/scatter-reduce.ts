@@ -174,9 +174,9 @@ export function scatterReduce(
   const combined = () => {
     const [target, places] = [atleast1d(x), atleast1d(indices(index))];
     expectWithin('scatterReduce', target, places, at);
-    const given = partOf('scatterReduce', atleast1d(source), places);
+    const part = partOf('scatterReduce', atleast1d(source), places);
     return counting(target, (converted) =>
-      casting([given], converted.dtype, ([values]) => {
+      casting([part], converted.dtype, ([values]) => {
         const out = combine(converted, places, values!, at, includeSelf);
         return x.rank === 0 ? reshape(out, []) : out;
       }),

@@ -179,10 +179,10 @@ const trapezoidOptions = { x: orNull(aTensor), dx: anyOperand, dim: judgedLater 
 
 function trapezoidAreas(
   name: string,
-  given: Tensor,
+  samples: Tensor,
   { x = null, dx = 1, dim = -1 }: TrapezoidOptions,
 ) {
-  const y = cast(given, floating(given.dtype));
+  const y = cast(samples, floating(samples.dtype));
   const at = normalizeDim(dim, y.rank, name);
   const [later, earlier] = neighbours(y, at);
   const height = add(later, earlier);

@@ -193,13 +193,13 @@ export function expectCountPerEntry(counts: number, source: Tensor, at: number):
 }
 
 function repeatedByCounts(x: Tensor, repeats: Tensor, dim: number | undefined): Tensor {
-  const given = [...readNumbers('repeatInterleave', repeats)];
-  expectCounts('repeatInterleave', given);
+  const numbers = [...readNumbers('repeatInterleave', repeats)];
+  expectCounts('repeatInterleave', numbers);
   return tidy(() => {
     const { source, at } = entriesOf(x, dim);
-    expectCountPerEntry(given.length, source, at);
+    expectCountPerEntry(numbers.length, source, at);
     const size = source.shape[at]!;
-    const counts = given.length === 1 ? new Array<number>(size).fill(given[0]!) : given;
+    const counts = numbers.length === 1 ? new Array<number>(size).fill(numbers[0]!) : numbers;
     const places = new Int32Array(counts.reduce((sum, count) => sum + count, 0));
     let end = 0;
     for (const [i, count] of counts.entries()) {

@@ -60,11 +60,11 @@ const names: readonly string[] = ['shape'];
 const isTypedArray = (data: unknown): data is TypedArray =>
   ArrayBuffer.isView(data) && !(data instanceof DataView);
 
-function ofData(given: TensorData, requested: Shape | undefined, named: DType | null): Tensor {
+function ofData(source: TensorData, requested: Shape | undefined, named: DType | null): Tensor {
   const data =
-    given instanceof Uint8ClampedArray
-      ? new Uint8Array(given.buffer, given.byteOffset, given.length)
-      : given;
+    source instanceof Uint8ClampedArray
+      ? new Uint8Array(source.buffer, source.byteOffset, source.length)
+      : source;
   const { values, shape, dtype } = isTypedArray(data)
     ? fromTypedArray(data, requested, named)
     : fromNested(data, requested, named);

@@ -122,11 +122,11 @@ function scattered(
   return tidy(() => {
     const [target, places] = [atleast1d(x), atleast1d(indices(index))];
     expectWithin(op.name, target, places, at);
-    const given = isNumber(source)
+    const part = isNumber(source)
       ? expand(fullLike(x, source, { shape: [] }), places.shape)
       : partOf(op.name, atleast1d(source), places);
     const into = (target: Tensor): Tensor =>
-      casting([given], target.dtype, ([values]) => {
+      casting([part], target.dtype, ([values]) => {
         const out = bind1(op, [target, places, values!], { dim: at });
         return x.rank === 0 ? reshape(out, []) : out;
       });

@@ -93,11 +93,11 @@ export function matrixRank(x: Tensor, options: MatrixRankOptions = {}): Tensor {
   return naming('matrixRank', () => {
     expectTensors('matrixRank', x);
     expectOptions('matrixRank', options, { ...rankKinds, hermitian: flag });
-    const { hermitian = false, ...given } = options;
+    const { hermitian = false, ...tolerance } = options;
     expectMatrices('matrixRank', x);
     return tidy(() => {
       const values = hermitian ? abs(eigvalsh(x)) : svdvals(x);
-      return countAbove(values, tolerances(x, given));
+      return countAbove(values, tolerances(x, tolerance));
     });
   });
 }

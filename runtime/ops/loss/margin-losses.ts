@@ -132,19 +132,19 @@ export interface MultiMarginOptions extends MarginOptions {
   readonly weight?: Tensor | null;
 }
 
-/** The mean over the other classes of max(0, margin − score of the class + score)^p; scores [n, c] or [c]. */
+/** The sum over the other classes of max(0, margin − score of the class + score)^p / c; scores [n, c] or [c]. */
 export function multiMarginLoss(
   x: Tensor,
   target: Tensor,
-  argument: MultiMarginOptions = {},
+  options: MultiMarginOptions = {},
 ): Tensor {
   return naming('multiMarginLoss', () => {
     expectTensors('multiMarginLoss', x, target);
-    expectOptions('multiMarginLoss', argument, multiMarginKinds);
-    const { p = 1, margin = 1, weight = null, ...options } = argument;
+    expectOptions('multiMarginLoss', options, multiMarginKinds);
+    const { p = 1, margin = 1, weight = null, ...rest } = options;
     if (anyHalf(x, weight))
       return roundedOnce([x, weight], (converted, w) =>
-        multiMarginLoss(converted, target, { p, margin, weight: w, ...options }),
+        multiMarginLoss(converted, target, { p, margin, weight: w, ...rest }),
       );
     return tidy(() => {
       const rows = x.rank < 2 ? reshape(x, [1, x.numel()]) : x;
@@ -156,7 +156,7 @@ export function multiMarginLoss(
       const scaled = weight ? mul(powered, unsqueeze(indexSelect(weight, 0, labels), 1)) : powered;
       const others = dropWhere(scaled, ne(oneHot(labels, classes), 0));
       const losses = mul(sum(others, 1), 1 / classes);
-      return reduced('multiMarginLoss', target.rank === 0 ? reshape(losses, []) : losses, options);
+      return reduced('multiMarginLoss', target.rank === 0 ? reshape(losses, []) : losses, rest);
     });
   });
 }

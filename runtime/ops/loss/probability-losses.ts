@@ -77,18 +77,18 @@ export interface BinaryOptions extends LossOptions {
  * throws, which requires reading all values in every call; to check, use
  * `x.ge(0).logicalAnd(x.le(1)).all().itemSync()`.
  */
-export function binaryCrossEntropy(x: Tensor, target: Tensor, given: BinaryOptions = {}): Tensor {
+export function binaryCrossEntropy(x: Tensor, target: Tensor, options: BinaryOptions = {}): Tensor {
   expectTensors('binaryCrossEntropy', x, target);
-  expectOptions('binaryCrossEntropy', given, binaryKinds);
+  expectOptions('binaryCrossEntropy', options, binaryKinds);
   expectTargetOf('binaryCrossEntropy', x, target);
-  const { weight = null, ...options } = given;
+  const { weight = null, ...rest } = options;
   if (anyHalf(x, target, weight))
     return roundedOnce([x, target, weight], (a, b, w) =>
-      binaryCrossEntropy(a, b, { weight: w, ...options }),
+      binaryCrossEntropy(a, b, { weight: w, ...rest }),
     );
   return tidy(() => {
     const losses = bindFloats(binaryCrossEntropyOp, x, target);
-    return reduced('binaryCrossEntropy', weight ? mul(losses, weight) : losses, options);
+    return reduced('binaryCrossEntropy', weight ? mul(losses, weight) : losses, rest);
   });
 }
 
@@ -101,22 +101,22 @@ export interface LogitOptions extends BinaryOptions {
 export function binaryCrossEntropyWithLogits(
   x: Tensor,
   target: Tensor,
-  given: LogitOptions = {},
+  options: LogitOptions = {},
 ): Tensor {
   expectTensors('binaryCrossEntropyWithLogits', x, target);
-  expectOptions('binaryCrossEntropyWithLogits', given, logitKinds);
+  expectOptions('binaryCrossEntropyWithLogits', options, logitKinds);
   expectTargetOf('binaryCrossEntropyWithLogits', x, target);
-  const { weight = null, posWeight = null, ...options } = given;
+  const { weight = null, posWeight = null, ...rest } = options;
   if (anyHalf(x, target, weight, posWeight))
     return roundedOnce([x, target, weight, posWeight], (a, b, w, p) =>
-      binaryCrossEntropyWithLogits(a, b, { weight: w, posWeight: p, ...options }),
+      binaryCrossEntropyWithLogits(a, b, { weight: w, posWeight: p, ...rest }),
     );
   return tidy(() => {
     const losses = posWeight
       ? weighedLogits(x, target, posWeight)
       : bindFloats(logitCrossEntropyOp, x, target);
     const scaled = weight ? mul(losses, weight) : losses;
-    return reduced('binaryCrossEntropyWithLogits', scaled, options);
+    return reduced('binaryCrossEntropyWithLogits', scaled, rest);
   });
 }
 

@@ -51,10 +51,10 @@ export function full<D extends DType = 'float32'>(
   value: number | boolean,
   options?: CreateOptions<D>,
 ): Tensor<D>;
-export function full(shape: Shape, given: number | boolean, options?: CreateOptions): Tensor {
-  const value = asNumber(given);
+export function full(shape: Shape, fillValue: number | boolean, options?: CreateOptions): Tensor {
+  const value = asNumber(fillValue);
   expectNumber('full', 'value', value);
-  return filled('full', shape, value, options, typeof given === 'boolean' ? 'bool' : 'float32');
+  return filled('full', shape, value, options, typeof fillValue === 'boolean' ? 'bool' : 'float32');
 }
 
 /** A tensor of zeros; float32 by default. */

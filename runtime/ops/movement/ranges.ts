@@ -94,14 +94,14 @@ const isOptions = (value: unknown): value is CreateOptions =>
   canBeOptions(value) && !isNumber(value);
 
 /** Separates positional numbers from the options, which may follow any of them as the last argument. */
-function withoutOptions(given: readonly (RangeArgument | undefined)[]): {
+function withoutOptions(args: readonly (RangeArgument | undefined)[]): {
   readonly numbers: readonly (number | null | undefined)[];
   readonly options: CreateOptions;
 } {
-  const at = given.findLastIndex((each) => each !== undefined);
-  const last = given[at];
+  const at = args.findLastIndex((each) => each !== undefined);
+  const last = args[at];
   const isLast = isOptions(last);
-  const numbers = (isLast ? given.slice(0, at) : given) as (number | null | undefined)[];
+  const numbers = (isLast ? args.slice(0, at) : args) as (number | null | undefined)[];
   return { numbers, options: isLast ? last : {} };
 }
 

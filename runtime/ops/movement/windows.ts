@@ -125,8 +125,8 @@ interface Windows {
 }
 
 function pairOf(name: string, argument: string, value: number | Pair): Pair {
-  const given = numbersIn(name, argument, Array.isArray(value) ? value : [value]);
-  return [given[0]!, given.at(-1)!];
+  const numbers = numbersIn(name, argument, Array.isArray(value) ? value : [value]);
+  return [numbers[0]!, numbers.at(-1)!];
 }
 
 function windowsOver(

@@ -43,8 +43,8 @@ export function onGroups<const O extends Readonly<Record<string, OperandUse>>>(o
   const wide = names.filter((name) => name === 'stats' || isPerWeight(name));
   const rules: [string, DTypeRule][] = wide.map((name) => [name, 'wide']);
   const fits: Fits = (inputs, attrs) => {
-    const given: unknown = Object.fromEntries(names.map((name, i) => [name, inputs[i]]));
-    return fitsGrouping(given as Grouped, attrs);
+    const named: unknown = Object.fromEntries(names.map((name, i) => [name, inputs[i]]));
+    return fitsGrouping(named as Grouped, attrs);
   };
   return {
     operands,

@@ -53,7 +53,7 @@ function overLast(
   centered: boolean,
 ): Tensor {
   expectTensors(name, x);
-  for (const given of [weight, bias]) expectOptional(name, given);
+  for (const parameter of [weight, bias]) expectOptional(name, parameter);
   const sizes = [shape].flat() as number[];
   for (const size of sizes) expectNumber(name, 'shape', size);
   expectNumber(name, 'eps', eps);

@@ -32,8 +32,8 @@ export function recordedGradient(
 
 function gradientOfOps(dy: Tensor, x: Tensor, weight: Tensor | null, grouping: Grouping): Tensor {
   const { out, scale } = plain(x, grouping);
-  const given = reshape(dy, grouping.view);
-  const weighted = weight ? mul(given, reshape(weight, grouping.weightShape)) : given;
+  const grouped = reshape(dy, grouping.view);
+  const weighted = weight ? mul(grouped, reshape(weight, grouping.weightShape)) : grouped;
   const along = mul(out, mean(mul(weighted, out), grouping.over, keep));
   const shift = grouping.centered ? sub(weighted, mean(weighted, grouping.over, keep)) : weighted;
   return reshape(mul(scale, sub(shift, along)), x.shape);

@@ -114,12 +114,12 @@ function decide(fn: string, ...args: readonly (number | SymbolicNumber)[]): bool
 }
 
 function tableOf(args: readonly (number | SymbolicNumber)[]): SymbolicNumber['table'] {
-  const given: unknown = args.find((arg) => typeof arg !== 'number' && !isSymbolic(arg));
+  const invalid: unknown = args.find((arg) => typeof arg !== 'number' && !isSymbolic(arg));
   const symbol = args.find(isSymbolic);
-  if (given === undefined && symbol) return symbol.table;
+  if (invalid === undefined && symbol) return symbol.table;
   throw new ArgumentError({
     what: 'an operand is not a number',
-    given: typeof given,
+    given: typeof invalid,
     expected: 'a number',
     remedy: 'check where the value comes from',
   });

@@ -143,9 +143,9 @@ export const maskedFillOp = defineOp({
  * `value` where `mask` is true, else `a`, in the dtype of `a`: for integers, a number's fraction is dropped.
  * Throws DTypeError for a number that the dtype can't represent.
  */
-export function maskedFill(a: Tensor, mask: Tensor, given: Operand | boolean): Tensor {
+export function maskedFill(a: Tensor, mask: Tensor, fill: Operand | boolean): Tensor {
   expectTensors('maskedFill', a, mask);
-  const value = asNumber(given);
+  const value = asNumber(fill);
   expectOperand('maskedFill', value);
   expectTensor(maskedFillOp, mask);
   if (!isNumber(value)) {

@@ -106,11 +106,11 @@ export function scaledDotProductAttention(
 
 /** Computes scores, weights and output in float32 and rounds the results. */
 function ofHalves(
-  given: readonly [query: Tensor, key: Tensor, value: Tensor],
+  qkv: readonly [query: Tensor, key: Tensor, value: Tensor],
   options: AttentionOptions & { readonly returnWeights?: boolean },
 ): Tensor | [Tensor, Tensor] {
-  const dtype = given.map((x) => x.dtype).reduce(promote);
-  const [query, key, value] = given.map((x) => cast(x, wide(x.dtype))) as [Tensor, Tensor, Tensor];
+  const dtype = qkv.map((x) => x.dtype).reduce(promote);
+  const [query, key, value] = qkv.map((x) => cast(x, wide(x.dtype))) as [Tensor, Tensor, Tensor];
   const mask =
     options.attnMask && isHalf(options.attnMask.dtype)
       ? cast(options.attnMask, 'float32')

@@ -72,12 +72,12 @@ function quantileOf(name: string, withoutNaN: boolean) {
   ): Tensor => {
     expectTensors(name, x);
     expectShares(name, q);
-    const given: QuantileOptions = {
+    const merged: QuantileOptions = {
       ...(canBeOptions(dim) && !isNumber(dim) ? dim : { dim }),
       ...(canBeOptions(options) ? options : { keepDim: options }),
     };
-    expectOptions(name, given, kinds);
-    return found(name, withoutNaN, x, q, given);
+    expectOptions(name, merged, kinds);
+    return found(name, withoutNaN, x, q, merged);
   };
 }
 

@@ -178,10 +178,10 @@ function inferResults(
 ): TensorMeta[] {
   const known = new Map(inputs.map((id, i) => [id, metas[i]!]));
   for (const { op, inputs: operands, outputs, attrs } of parts) {
-    const given = operands.map((id) => known.get(id)!);
-    const specs = op.infer(given, attrs);
+    const operandMetas = operands.map((id) => known.get(id)!);
+    const specs = op.infer(operandMetas, attrs);
     outputs.forEach((id, i) => {
-      known.set(id, contiguousMeta(specs[i]!, given[0]?.device ?? device));
+      known.set(id, contiguousMeta(specs[i]!, operandMetas[0]?.device ?? device));
     });
   }
   return results.map((id) => known.get(id)!);

@@ -32,12 +32,12 @@ const noCuts: readonly RowCut[] = [];
 const known = new WeakMap<ProgramOp, readonly RowCut[]>();
 
 /** Returns how an op can be cut into rows; empty if it must stay a separate op. */
-export function rowCutsOf(given: ProgramOp, values: ValueTable): readonly RowCut[] {
-  if (!ruleOf(given)) return noCuts;
-  let cuts = known.get(given);
+export function rowCutsOf(programOp: ProgramOp, values: ValueTable): readonly RowCut[] {
+  if (!ruleOf(programOp)) return noCuts;
+  let cuts = known.get(programOp);
   if (!cuts) {
-    cuts = findCuts(given, values);
-    known.set(given, cuts);
+    cuts = findCuts(programOp, values);
+    known.set(programOp, cuts);
   }
   return cuts;
 }
@@ -52,9 +52,9 @@ function writtenValues({ op, inputs, outputs }: ProgramOp): readonly ValueId[] {
   return op.inPlace ? inputs.slice(0, 1) : outputs;
 }
 
-function findCuts(given: ProgramOp, values: ValueTable): readonly RowCut[] {
-  const { op, inputs, attrs, before, call, regions } = given;
-  const rule = ruleOf(given);
+function findCuts(programOp: ProgramOp, values: ValueTable): readonly RowCut[] {
+  const { op, inputs, attrs, before, call, regions } = programOp;
+  const rule = ruleOf(programOp);
   if (!rule || before !== undefined || call || regions || op.mayRefuse || op.target) return noCuts;
   const launchAttrNames = launchAttrs(op);
   const areAttrsKnown = Object.entries(attrs).every(
@@ -63,8 +63,8 @@ function findCuts(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   if (!areAttrsKnown) return noCuts;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
   // A fused op that only writes in place takes its shape from what it writes.
-  const written = writtenValues(given);
-  const shown = written.length > 0 ? written : writtenOperands(given).map((i) => inputs[i]!);
+  const written = writtenValues(programOp);
+  const shown = written.length > 0 ? written : writtenOperands(programOp).map((i) => inputs[i]!);
   if (shown.length === 0) return noCuts;
   // Strides of an operand whose shape alone is read are irrelevant; it may be one repeated number.
   const read = metas(inputs).map((meta, i) =>

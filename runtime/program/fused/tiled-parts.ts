@@ -18,15 +18,15 @@ import { isAlias } from './row-parts.ts';
 type TilePartKind = 'product' | 'pointwise' | 'uniform' | 'row' | 'alias' | 'flip';
 
 /** Returns the role of the op in a tiled op of its device; null if it must stay a separate op. */
-export function tilePartKind(given: ProgramOp, values: ValueTable): TilePartKind | null {
-  const [first] = [...given.outputs, ...given.inputs];
+export function tilePartKind(programOp: ProgramOp, values: ValueTable): TilePartKind | null {
+  const [first] = [...programOp.outputs, ...programOp.inputs];
   if (first === undefined || values[first]!.device.mostTileColumns === 0) return null;
-  return roleOf(given, values);
+  return roleOf(programOp, values);
 }
 
 /** Returns the role of the op in a tiled op of any device. */
-function roleOf(given: ProgramOp, values: ValueTable): TilePartKind | null {
-  const { op, inputs, outputs, attrs, before, call, regions, parts } = given;
+function roleOf(programOp: ProgramOp, values: ValueTable): TilePartKind | null {
+  const { op, inputs, outputs, attrs, before, call, regions, parts } = programOp;
   if (before !== undefined || call || regions || parts || outputs.length !== 1) return null;
   if (op.inPlace || op.effect || op.mayRefuse || op.target) return null;
   const out = values[outputs[0]!]!;
@@ -34,7 +34,7 @@ function roleOf(given: ProgramOp, values: ValueTable): TilePartKind | null {
   if (inputs.some((id) => values[id]!.device !== device)) return null;
   const { kernel } = op;
   if (kernel.kind === 'view') {
-    if (isAlias(given, values)) return 'alias';
+    if (isAlias(programOp, values)) return 'alias';
     return isFlip(values[inputs[0]!]!, out) && !Object.values(attrs).some(isChanging)
       ? 'flip'
       : null;
@@ -154,18 +154,20 @@ class TileBuilder {
   }
 
   /** Adds a part; returns false if the op can't be one. */
-  add(given: ProgramOp, part: number): boolean {
-    const kind = roleOf(given, this.#values);
-    const [result] = given.outputs;
+  add(programOp: ProgramOp, part: number): boolean {
+    const kind = roleOf(programOp, this.#values);
+    const [result] = programOp.outputs;
     if (kind === null || result === undefined) return false;
     // Accumulated products are complete only when the op has ended.
-    if (given.inputs.some((id) => this.#products.has(id))) return false;
-    if (kind === 'alias' || kind === 'flip') return this.#show(given.inputs[0]!, result, kind);
-    this.#parts.push({ op: given.op, part });
-    if (kind === 'product' && given.inputs.some((id) => this.#shown.has(id))) {
-      return this.#multiply(given.inputs, result);
+    if (programOp.inputs.some((id) => this.#products.has(id))) return false;
+    if (kind === 'alias' || kind === 'flip') return this.#show(programOp.inputs[0]!, result, kind);
+    this.#parts.push({ op: programOp.op, part });
+    if (kind === 'product' && programOp.inputs.some((id) => this.#shown.has(id))) {
+      return this.#multiply(programOp.inputs, result);
     }
-    const node = isInGrid(this.#values[result]!, this.#grid) ? this.#node(given, kind, part) : null;
+    const node = isInGrid(this.#values[result]!, this.#grid)
+      ? this.#node(programOp, kind, part)
+      : null;
     if (!node) return false;
     this.#shown.set(result, { node: this.#nodes.push(node) - 1, isFlipped: false });
     return true;
@@ -207,8 +209,8 @@ class TileBuilder {
     const sources = inputs.map((id) => this.#source(id, shape));
     if (sources.some((from) => from === null)) return null;
     if (op.kernel.kind === 'pointwise') {
-      const given = sources as readonly TileSource[];
-      return { kind: 'pointwise', expr: op.kernel.expr, sources: given, dtype, shape, part };
+      const tileSources = sources as readonly TileSource[];
+      return { kind: 'pointwise', expr: op.kernel.expr, sources: tileSources, dtype, shape, part };
     }
     const read = sources.flatMap((from) => (from && 'node' in from ? [from.node] : []));
     if (read.length < inputs.length || op.kernel.kind !== 'named') return null;

@@ -104,12 +104,12 @@ export class ControlCheck {
     this.fail(`${what} ${formatSpec(metas[other]!)} of other strides`, 'the same strides');
   }
 
-  expectSame(what: string, given: readonly TensorMeta[], expected: readonly TensorSpec[]): void {
+  expectSame(what: string, actual: readonly TensorMeta[], expected: readonly TensorSpec[]): void {
     for (const spec of expected) expectSpec(spec, this.fail);
     const print = (metas: readonly TensorSpec[]) => metas.map(formatSpec).join(', ') || 'none';
     const isSame =
-      given.length === expected.length && given.every((meta, i) => sameSpec(meta, expected[i]!));
-    if (!isSame) this.fail(`${what}: ${print(given)}`, print(expected));
+      actual.length === expected.length && actual.every((meta, i) => sameSpec(meta, expected[i]!));
+    if (!isSame) this.fail(`${what}: ${print(actual)}`, print(expected));
   }
 
   expectSingle({ shape, dtype }: TensorMeta): void {
@@ -133,7 +133,7 @@ export class ControlCheck {
   }
 
   /** Verifies that incoming and outgoing gradients match the results and operands of the forward op. */
-  verifyGradients({ inputs, outputs }: ProgramOp, given: readonly ValueId[]): void {
+  verifyGradients({ inputs, outputs }: ProgramOp, gradOutputs: readonly ValueId[]): void {
     const { op } = this.step;
     // The regions' operands may have earlier gradient contributions.
     const operands = this.step.regions ? inputs.slice(op.attrs.carried ? 0 : 1) : [];
@@ -142,11 +142,11 @@ export class ControlCheck {
     const to = this.indices('to', inputs.length);
     this.expectSame(
       'gradients given',
-      this.metas(given),
+      this.metas(gradOutputs),
       this.metas(of.map((i) => differentiated[i]!)),
     );
     this.expectSame('gradients', this.metas(op.outputs), this.metas(to.map((i) => inputs[i]!)));
-    this.expectContiguous([...given, ...op.outputs]);
+    this.expectContiguous([...gradOutputs, ...op.outputs]);
   }
 
   /** Returns a list of distinct integers below a limit. */

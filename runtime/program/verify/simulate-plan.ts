@@ -186,9 +186,9 @@ export class SimulatedPlan {
       return body();
     } catch (error) {
       if (error instanceof DataError) throw error;
-      const given = error instanceof Error ? error.message.split('\n')[0]! : String(error);
+      const reason = error instanceof Error ? error.message.split('\n')[0]! : String(error);
       return this.#fail(
-        `operands that it refuses: ${given}`,
+        `operands that it refuses: ${reason}`,
         'operands and attributes that it takes',
       );
     }

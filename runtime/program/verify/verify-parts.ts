@@ -15,17 +15,17 @@ export function verifyParts({ parts = [] }: ProgramOp, values: ValueTable, fail:
 
 function verifyInferred(part: ProgramOp, values: ValueTable, fail: Fail): void {
   const { op, inputs, outputs, attrs } = part;
-  const given = inputs.map((id) => values[id]!);
+  const operandMetas = inputs.map((id) => values[id]!);
   const results = op.inPlace ? [resultOf(part)] : outputs;
   const metas = results.map((id) => values[id]!);
-  verifyAttrs(op, given, metas, attrs, fail);
+  verifyAttrs(op, operandMetas, metas, attrs, fail);
   if (op.kernel.kind === 'view') {
-    const shown = presentView(op, given, attrs);
+    const shown = presentView(op, operandMetas, attrs);
     const [view] = metas;
     if (view && sameLayout(shown, view) && shown.offset === view.offset) return;
     fail(`a view of ${op.name} with other strides`, 'those of the operator');
   }
-  const inferred = op.infer(given, attrs);
+  const inferred = op.infer(operandMetas, attrs);
   metas.forEach((declared: TensorSpec, i) => {
     const spec = inferred[i];
     if (spec && sameSpec(spec, declared)) return;

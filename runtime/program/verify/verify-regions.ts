@@ -28,7 +28,7 @@ export function verifyWhileLoop(check: ControlCheck): void {
 
 export function verifyBackward(check: ControlCheck, forwardName: 'cond' | 'while'): void {
   const { op, regions = [] } = check.step;
-  const [tape, ...given] = op.inputs;
+  const [tape, ...gradOutputs] = op.inputs;
   const forward = check.forwardOf(forwardName, tape);
   const isSame = forward.regions?.every((region, i) => {
     return region === regions[i] || (region.backward === null && regions[i]?.backward === null);
@@ -39,7 +39,7 @@ export function verifyBackward(check: ControlCheck, forwardName: 'cond' | 'while
   const carried = forwardName === 'while' ? forward.op.outputs.length - 1 : 0;
   if ((op.attrs.carried ?? 0) !== carried)
     check.fail('another number of carried values', String(carried));
-  check.verifyGradients(forward.op, given);
+  check.verifyGradients(forward.op, gradOutputs);
   // The tape is not among the results of the regions.
   for (const { forward: inner, backward, values } of regions) {
     const strided = [...(backward?.gradInputs ?? [])].find(
@@ -63,10 +63,10 @@ export function verifyCall(check: ControlCheck): void {
 
 export function verifyCallBackward(check: ControlCheck): void {
   const { op, call } = check.step;
-  const [tape, ...given] = op.inputs;
+  const [tape, ...gradOutputs] = op.inputs;
   const forward = check.forwardOf('call', tape);
   if (!call || forward.call?.call.forms.join() !== call.call.forms.join()) {
     check.fail('another call', 'the one that it undoes');
   }
-  check.verifyGradients(forward.op, given);
+  check.verifyGradients(forward.op, gradOutputs);
 }

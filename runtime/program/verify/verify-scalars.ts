@@ -53,10 +53,10 @@ export function verifyPlain(check: ControlCheck): void {
 
 export function verifyDimension(check: ControlCheck): void {
   const { op, attrs, inputs, outputs } = check.step.op;
-  const [given] = check.inputs;
-  if (!given || inputs.length !== 1) check.fail(`${inputs.length} operands`, '1');
+  const [operand] = check.inputs;
+  if (!operand || inputs.length !== 1) check.fail(`${inputs.length} operands`, '1');
   const isDim = Number.isInteger(attrs.dim) && (attrs.dim as number) >= -1;
-  if (!isDim || (attrs.dim as number) >= given.shape.length - 1) {
+  if (!isDim || (attrs.dim as number) >= operand.shape.length - 1) {
     check.fail(`the dimension ${String(attrs.dim)}`, 'one of the tensor');
   }
   check.expectSame('results', check.metas(outputs), op.infer(check.inputs, attrs));

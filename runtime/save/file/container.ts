@@ -113,7 +113,7 @@ function parseHeader(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    const given = cause instanceof Error ? cause.message : String(cause);
-    throw badFile('the header', given, 'JSON in UTF-8');
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw badFile('the header', reason, 'JSON in UTF-8');
   }
 }

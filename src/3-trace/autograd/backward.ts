@@ -99,16 +99,16 @@ function backwardInTrace(
 /** Whether the only argument is a plain object. */
 function isOnlyOptions(t: Tracer, [first, second]: readonly Variable[]): boolean {
   if (!first || (second && !isUndefined(t, second))) return false;
-  const given = specialized(first);
-  if (given.kind === 'newObject') return !prototypeOf(given);
-  return given.kind === 'object' && isPlainObject(given.value);
+  const argument = specialized(first);
+  if (argument.kind === 'newObject') return !prototypeOf(argument);
+  return argument.kind === 'object' && isPlainObject(argument.value);
 }
 
 /** Returns the tensors of `{ inputs }`; null for all leaves. Op results among them retain their gradients. */
 function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
-  const given = specialized(options);
-  if (given.kind === 'constant') return null;
-  const inputs = specialized(readProperty(t, given, 'inputs'));
+  const argument = specialized(options);
+  if (argument.kind === 'constant') return null;
+  const inputs = specialized(readProperty(t, argument, 'inputs'));
   if (isPrimitiveVariable(inputs) && isUndefined(t, inputs)) return null;
   const array = asArray(t, inputs);
   return (array ? arrayElements(t, array) : [inputs]).map((element) => {

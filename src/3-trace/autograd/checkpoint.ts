@@ -49,12 +49,13 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
 
 /** Returns the tensors of a result: a tensor, or an array or plain object of tensors that the body created. */
 function resultsIn(output: Variable): readonly TensorVariable[] {
-  const given = specialized(output);
-  if (given.kind === 'tensor') return [given];
-  const isArray = given.kind === 'newArray' && !given.growable && !given.own && !given.isArguments;
+  const result = specialized(output);
+  if (result.kind === 'tensor') return [result];
+  const isArray =
+    result.kind === 'newArray' && !result.growable && !result.own && !result.isArguments;
   const isObject =
-    given.kind === 'newObject' && !given.order && !given.traits && !prototypeOf(given);
-  const parts = isArray ? given.elements : isObject ? [...given.entries.values()] : [];
+    result.kind === 'newObject' && !result.order && !result.traits && !prototypeOf(result);
+  const parts = isArray ? result.elements : isObject ? [...result.entries.values()] : [];
   const tensors = parts.filter((part): part is TensorVariable => part.kind === 'tensor');
   if (parts.length > 0 && tensors.length === parts.length) return tensors;
   throw new GraphBreak(

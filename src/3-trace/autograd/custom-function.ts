@@ -60,8 +60,8 @@ export function traceCustomFunction(
     readProperty(t, rulesObject, 'backward'),
   ];
   const context = newContext();
-  const traceRule = (rule: Variable, given: readonly Variable[]) =>
-    t.execution.callInside(rule, rulesObject, [context, ...given], gradEnabled());
+  const traceRule = (rule: Variable, args: readonly Variable[]) =>
+    t.execution.callInside(rule, rulesObject, [context, ...args], gradEnabled());
 
   const traced = {
     ...(rules.name === undefined ? {} : { name: rules.name }),
@@ -75,8 +75,8 @@ export function traceCustomFunction(
       const saved = ctx.savedTensors.map((tensor) => t.result(tensor));
       context.entries.set('savedTensors', newArray(saved));
       for (const gradient of gradients) expectPresent(t, gradient);
-      const given = gradients.map((gradient) => t.result(gradient));
-      return gradientsOf(t, traceRule(backward, given));
+      const variables = gradients.map((gradient) => t.result(gradient));
+      return gradientsOf(t, traceRule(backward, variables));
     },
   };
   // Arguments that are not tensors are visible to `forward` only.

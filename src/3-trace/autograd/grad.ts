@@ -33,9 +33,9 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
   const seeds = options ? seedsOf(t, readProperty(t, options, 'gradOutputs')) : null;
   const roots = elementsOf(t, outputs).map((each) => t.use(expectTensor(each, 'grad')));
   const onFreed = watchFreed(t);
-  const run: Perform<(Tensor | null)[]> = ([of, to, given], builder) =>
+  const run: Perform<(Tensor | null)[]> = ([of, to, currentSeeds], builder) =>
     watched(builder, { retainGraph, onFreed }, (watch) => {
-      const gradOutputs = (given as (Tensor | null)[] | null)?.map((seed) =>
+      const gradOutputs = (currentSeeds as (Tensor | null)[] | null)?.map((seed) =>
         seedValue(seed, createGraph),
       );
       const settings = { createGraph, retainGraph: true, allowUnused };

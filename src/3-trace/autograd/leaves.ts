@@ -30,9 +30,9 @@ function detach(x: Tensor): Tensor {
 }
 
 /** `x.requiresGrad_(value)`: from here on, the variable represents another graph value. */
-export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Variable[]): Variable {
+export function traceRequiresGrad(t: Tracer, of: Variable, [flag]: readonly Variable[]): Variable {
   const receiver = expectTensor(of, 'requiresGrad_');
-  const requested = given ? constantOf(t, given) : undefined;
+  const requested = flag ? constantOf(t, flag) : undefined;
   if (requested !== undefined && typeof requested !== 'boolean') {
     throw new GraphBreak('throw', 'requiresGrad_() with an argument that is not a boolean');
   }

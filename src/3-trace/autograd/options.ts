@@ -30,15 +30,16 @@ export function flagsOf<F extends string>(
   flags: readonly F[],
   others: readonly string[] = [],
 ): { readonly [Name in F]?: boolean } {
-  const given = options && specialized(options);
-  if (!given || (given.kind === 'constant' && constantOf(t, given) === undefined)) return {};
-  if (given.kind === 'constant')
+  const argument = options && specialized(options);
+  if (!argument || (argument.kind === 'constant' && constantOf(t, argument) === undefined))
+    return {};
+  if (argument.kind === 'constant')
     throw new GraphBreak('throw', `${owner}() of options that are not an object`);
   const found: { [Name in F]?: boolean } = {};
-  for (const key of plainKeys(t, given)) {
+  for (const key of plainKeys(t, argument)) {
     if (others.includes(key)) continue;
     const name = flags.find((flag) => flag === key);
-    const value = name && constantOf(t, readProperty(t, given, name));
+    const value = name && constantOf(t, readProperty(t, argument, name));
     if (!name || (value !== undefined && typeof value !== 'boolean')) {
       throw new GraphBreak('throw', `${owner}() with the option ${key}`);
     }

@@ -44,10 +44,10 @@ function isSameOp(a: ProgramOp, b: ProgramOp, nameOf: (id: ValueId) => ValueId):
 
 /** Returns the attributes with each computed number as text: a table has one id for each. */
 function comparable({ attrs }: ProgramOp): Attrs {
-  const given = Object.entries(attrs);
-  if (!given.some(([, value]) => isSymbolic(value))) return attrs;
+  const entries = Object.entries(attrs);
+  if (!entries.some(([, value]) => isSymbolic(value))) return attrs;
   return Object.fromEntries(
-    given.map(([name, value]) => [name, isSymbolic(value) ? `computed ${value.id}` : value]),
+    entries.map(([name, value]) => [name, isSymbolic(value) ? `computed ${value.id}` : value]),
   );
 }
 

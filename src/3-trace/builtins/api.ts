@@ -174,9 +174,9 @@ export function callApi(
   t: Tracer,
   fn: Callable,
   receiver: Variable,
-  given: readonly Variable[],
+  passed: readonly Variable[],
 ): Variable {
-  const args = booleansAsNumbers(t, fn, byPosition(fn, given));
+  const args = booleansAsNumbers(t, fn, byPosition(fn, passed));
   const laidOut = callLayout(t, fn, receiver, args);
   if (laidOut) return laidOut;
   if (fn === isTensor) return asTensorTest(t, args[0]);

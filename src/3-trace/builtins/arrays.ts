@@ -93,8 +93,8 @@ function join(t: Tracer, array: ArrayVariable, [separator]: readonly Variable[])
   if (joining.has(self)) return known('');
   joining.add(self);
   try {
-    const given = separator && !isUndefined(t, separator) ? separator : known(',');
-    return withPrimitive(t, given, 'string', (between) => joinElements(t, array, between));
+    const delimiter = separator && !isUndefined(t, separator) ? separator : known(',');
+    return withPrimitive(t, delimiter, 'string', (between) => joinElements(t, array, between));
   } finally {
     joining.delete(self);
   }
@@ -217,7 +217,7 @@ function arrayFrom(t: Tracer, receiver: Variable, args: readonly Variable[]): Va
     : !isNullish(t, readSymbol(t, items, Symbol.iterator));
   if (isIterable) return newArray(expand(t, items));
   const size = isPrimitiveVariable(items) ? known(0) : readProperty(t, items, 'length');
-  const length = withPrimitive(t, size, 'number', (given) => lengthIn(t, given));
+  const length = withPrimitive(t, size, 'number', (primitive) => lengthIn(t, primitive));
   return newArray(Array.from({ length }, (_, i) => readProperty(t, items, String(i))));
 }
 

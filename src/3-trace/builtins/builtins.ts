@@ -78,7 +78,9 @@ export function callBuiltin(
     for (const value of used) typeOf(t, value);
     return known(false);
   }
-  return withPrimitives(t, used, objects, (given) => ofPrimitives(t, fn, receiver, given));
+  return withPrimitives(t, used, objects, (primitives) =>
+    ofPrimitives(t, fn, receiver, primitives),
+  );
 }
 
 function ofPrimitives(
@@ -91,9 +93,9 @@ function ofPrimitives(
   if (later) return later;
   const text = textCall(t, fn, receiver, args);
   if (text) return text;
-  for (const given of [receiver, ...args]) {
-    if (given.kind === 'scalar') throw numberNeeded(given, `is passed to ${fn.name}()`);
-    if (given.kind === 'text') throw textBreak(given, `is passed to ${fn.name}()`);
+  for (const operand of [receiver, ...args]) {
+    if (operand.kind === 'scalar') throw numberNeeded(operand, `is passed to ${fn.name}()`);
+    if (operand.kind === 'text') throw textBreak(operand, `is passed to ${fn.name}()`);
   }
   const isOfPrimitive = isPrimitiveVariable(receiver) && receiver !== undefinedVariable;
   if (isOfPrimitive || fn === String) expectFewTexts(t, [receiver, ...args]);

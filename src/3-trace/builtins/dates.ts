@@ -112,8 +112,10 @@ export function newDate(
   const [only] = args;
   const copied = args.length === 1 && readHost(t, only!, 'Date');
   if (copied) return { kind: 'newHost', type: 'Date', value: new Date(copied as Date) };
-  const given = args.map((arg) => toPrimitive(t, arg, args.length === 1 ? 'default' : 'number'));
-  const values = given.map((arg) => constantOf(t, arg)) as [number];
+  const primitives = args.map((arg) =>
+    toPrimitive(t, arg, args.length === 1 ? 'default' : 'number'),
+  );
+  const values = primitives.map((arg) => constantOf(t, arg)) as [number];
   const value = byHost(t, () => new Date(...values));
   const isTime = values.length === 1 && typeof values[0] !== 'string';
   if (!isTime) guardZone(t, value);

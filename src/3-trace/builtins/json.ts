@@ -56,8 +56,8 @@ export const jsonBuiltins: BuiltinTable = [
     JSON.stringify,
     (t, _receiver, [value = undefinedVariable, replacer]) => {
       if (replacer || (value.kind !== 'constant' && value.kind !== 'symbolic')) return undefined;
-      const given = constantOf(t, value);
-      return known(orRaise(t, () => JSON.stringify(given)));
+      const constant = constantOf(t, value);
+      return known(orRaise(t, () => JSON.stringify(constant)));
     },
   ],
   [
@@ -66,8 +66,8 @@ export const jsonBuiltins: BuiltinTable = [
       if (reviver && !(isPrimitiveVariable(reviver) && constantOf(t, reviver) === undefined)) {
         return undefined;
       }
-      return withPrimitive(t, text, 'string', (given) => {
-        const source = textOfPrimitive(t, given);
+      return withPrimitive(t, text, 'string', (primitive) => {
+        const source = textOfPrimitive(t, primitive);
         return parsedVariable(
           t,
           orRaise(t, () => JSON.parse(source) as unknown),

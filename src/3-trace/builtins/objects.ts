@@ -45,8 +45,8 @@ type Body = (t: Tracer, object: Variable, args: readonly Variable[]) => Variable
 
 /** Passes on the first argument, which must not be null or undefined. */
 function onObject(body: Body): Builtin {
-  return (t, _receiver, [given = undefinedVariable, ...rest]) => {
-    const object = specialized(given);
+  return (t, _receiver, [value = undefinedVariable, ...rest]) => {
+    const object = specialized(value);
     if (isPrimitiveVariable(object) && isNullish(t, object)) {
       throw typeError(t, 'Cannot convert undefined or null to object');
     }
@@ -56,8 +56,8 @@ function onObject(body: Body): Builtin {
 
 /** Passes on the first argument unless it is a primitive, which `Object` and `Reflect` treat differently. */
 function onObjectOnly(body: Body): Builtin {
-  return (t, _receiver, [given = undefinedVariable, ...rest]) => {
-    const object = specialized(given);
+  return (t, _receiver, [value = undefinedVariable, ...rest]) => {
+    const object = specialized(value);
     if (!isObjectVariable(object)) return undefined;
     guardObject(t, object);
     return body(t, object, rest);
@@ -200,12 +200,12 @@ const is: Builtin = (t, _receiver, [a = nothing, b = nothing]) => {
 
 /** `Object(value)` and `new Object(value)`. */
 export const asObject: Builtin = (t, _receiver, [value = nothing]) => {
-  const given = specialized(value);
-  if (isPrimitiveVariable(given)) return isNullish(t, given) ? newObject(t) : undefined;
+  const result = specialized(value);
+  if (isPrimitiveVariable(result)) return isNullish(t, result) ? newObject(t) : undefined;
   // Another call may pass a primitive.
-  typeOf(t, given);
-  truthiness(t, given);
-  return given;
+  typeOf(t, result);
+  truthiness(t, result);
+  return result;
 };
 
 /** Node's `--disable-proto=delete` removes it. */

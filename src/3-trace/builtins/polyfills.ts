@@ -198,8 +198,8 @@ const calledOnIterator: Equivalent['fits'] = (t, receiver, args) =>
 const countsFrom =
   (least: number): Equivalent['fits'] =>
   (t, receiver, args) => {
-    const [given] = args;
-    const count = given && isPrimitiveVariable(given) ? constantOf(t, given) : undefined;
+    const [argument] = args;
+    const count = argument && isPrimitiveVariable(argument) ? constantOf(t, argument) : undefined;
     const isCount = typeof count === 'number' && Math.trunc(count) >= least;
     return isCount && onIterator(t, receiver, args);
   };

@@ -29,8 +29,8 @@ const ofSeveral =
 
 const resolve: Builtin = (t, receiver, [value]) => {
   if (!isPromise(receiver) || !value || !isPlain(value) || t.isInRegion) return undefined;
-  const given = specialized(value);
-  return given.kind === 'newPromise' ? given : newPromise(t, 'resolve', [value]);
+  const argument = specialized(value);
+  return argument.kind === 'newPromise' ? argument : newPromise(t, 'resolve', [value]);
 };
 
 const isPromise = (receiver: Variable): boolean =>

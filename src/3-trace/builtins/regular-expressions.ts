@@ -43,10 +43,10 @@ function inText(body: RegExpSearch): Builtin {
 
 /** `expression.method(text)` */
 function byExpression(body: RegExpSearch): Builtin {
-  return (t, receiver, [given = undefinedVariable]) => {
+  return (t, receiver, [argument = undefinedVariable]) => {
     const expression = asRegExp(receiver);
     if (!expression) return undefined;
-    return withPrimitive(t, given, 'string', (text) =>
+    return withPrimitive(t, argument, 'string', (text) =>
       body(t, textOfPrimitive(t, text), expression, []),
     );
   };
@@ -113,10 +113,10 @@ function allMatches(t: Tracer, search: () => Iterable<RegExpExecArray>): Variabl
 
 /** `text.replace(pattern, replacement)`. A replacement function is called for each match, in order. */
 function replaced(method: 'replace' | 'replaceAll'): Builtin {
-  return (t, receiver, [pattern = undefinedVariable, given = undefinedVariable]) => {
+  return (t, receiver, [pattern = undefinedVariable, argument = undefinedVariable]) => {
     const text = receiver.kind === 'constant' ? constantOf(t, receiver) : undefined;
     if (typeof text !== 'string') return undefined;
-    const replacement = specialized(given);
+    const replacement = specialized(argument);
     const replace = (by: string | Replacer, search: string | RegExp): string =>
       orRaise(t, () => text[method](search, by as string));
     const body = (search: string | RegExp): Variable => {
@@ -205,8 +205,8 @@ function bySymbol(symbol: symbol, builtin: Builtin): readonly [HostFunction, Bui
   const fn = (RegExp.prototype as unknown as Readonly<Record<symbol, HostFunction>>)[symbol]!;
   return [
     fn,
-    (t, receiver, [given = undefinedVariable, ...rest]) => {
-      const text = specialized(given);
+    (t, receiver, [argument = undefinedVariable, ...rest]) => {
+      const text = specialized(argument);
       if (!asRegExp(receiver) || !isPrimitiveVariable(text)) return undefined;
       return builtin(t, known(textOfPrimitive(t, text)), [receiver, ...rest]);
     },

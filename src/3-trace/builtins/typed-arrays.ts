@@ -98,8 +98,8 @@ const setItems: Builtin = (t, receiver, [items, offset = known(0)]) => {
 };
 
 /** `ArrayBuffer.isView(value)` */
-const isView: Builtin = (t, _receiver, [given = undefinedVariable]) => {
-  const variable = specialized(given);
+const isView: Builtin = (t, _receiver, [argument = undefinedVariable]) => {
+  const variable = specialized(argument);
   if (variable.kind === 'object' && isProxy(variable.value)) return undefined;
   const isMade = variable.kind === 'newTypedArray' || variable.kind === 'newHost';
   const value = variable.kind === 'object' || variable.kind === 'newHost' ? variable.value : null;

@@ -105,12 +105,12 @@ function branchGraphs(t: Tracer, regions: readonly FinishedRegion[]): Graph[] {
 
 /** A later iteration may begin with the results of an earlier one, so this repeats until nothing changes. */
 function loopGraphs(t: Tracer, inputs: readonly Tensor[], body: FinishedRegion): Graph[] {
-  const { given } = body.region;
+  const { explicitInputs } = body.region;
   const starts = body.outputs.map((_, i) => outerGraph(t, inputs[i]!));
   let graphs: readonly Graph[] = starts;
   for (;;) {
     const carried = (input: Tensor): Graph => {
-      const index = given.indexOf(input);
+      const index = explicitInputs.indexOf(input);
       return graphs[index] ?? (index < 0 ? 'intact' : outerGraph(t, inputs[index]!));
     };
     const next = body.outputs.map((output, i) =>

@@ -19,8 +19,8 @@ export function replayRegions(
   const replacementOf = (tensor: Tensor): Tensor => found.get(tensor) ?? tensor;
   const again = regions.map(({ region: recorded, outputs }) => {
     const region = new RegionBuilder(surroundings, replacementOf);
-    recorded.givenFor.forEach((outer, i) => {
-      const before = recorded.given[i]!;
+    recorded.explicitOperands.forEach((outer, i) => {
+      const before = recorded.explicitInputs[i]!;
       found.set(before, region.give(replacementOf(outer), before.requiresGrad));
     });
     play(recorded.tape, { ...replay, surroundings: region });

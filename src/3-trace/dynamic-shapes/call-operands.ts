@@ -10,7 +10,7 @@ export class CallOperands {
   readonly forms: OperandForm[] = [];
   readonly tensors: Tensor[] = [];
   /** The value of each operand in each sample run; undefined if the run doesn't get that far. */
-  readonly given: (readonly (GivenOperand | undefined)[])[] = [];
+  readonly samples: (readonly (GivenOperand | undefined)[])[] = [];
 
   /** For each operand, its length if it is a list whose length sizes determine, else null. */
   readonly counts: (DeferredNumber | null)[] = [];
@@ -27,7 +27,7 @@ export class CallOperands {
     count: DeferredNumber | null = null,
   ): OperandPlace {
     this.tensors.push(tensor);
-    this.given.push(samples);
+    this.samples.push(samples);
     this.counts.push(count);
     return new OperandPlace(this.forms.push(form) - 1, isBoolean);
   }

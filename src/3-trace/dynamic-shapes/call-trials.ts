@@ -20,7 +20,7 @@ import {
 export interface Trial {
   /** The index of the sample run. */
   readonly sample: number;
-  readonly given: readonly GivenOperand[];
+  readonly operands: readonly GivenOperand[];
   readonly tried: TriedCall;
 }
 
@@ -41,12 +41,12 @@ export function trialsOf(
     if (!run.every((each) => each !== undefined)) continue;
     const key = keyOf(run);
     const known = triedCalls.get(key);
-    if (known) trials.push({ sample, given: run, tried: known });
+    if (known) trials.push({ sample, operands: run, tried: known });
     if (known !== undefined) continue;
     try {
       const tried = tryCall(traced, run);
       triedCalls.set(key, tried);
-      trials.push({ sample, given: run, tried });
+      trials.push({ sample, operands: run, tried });
     } catch (error) {
       triedCalls.set(key, null);
       if (error instanceof DrawsNumbers) throw error;

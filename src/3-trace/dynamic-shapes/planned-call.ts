@@ -30,7 +30,7 @@ export function plannedCall(
   samples: CallSite['samples'],
   trials: readonly [Trial, ...Trial[]],
 ): PlannedCall {
-  const [{ tried, given: sample }] = trials;
+  const [{ tried, operands: sample }] = trials;
   const expected = tried.results.map((_, i) => sizesOf(trials, i));
   const isOpen = expected.map(({ sizes }) => sizes.includes(null));
   const results = expected.map(({ dtype, sizes }, i): TensorMeta => {
@@ -56,7 +56,7 @@ export function plannedCall(
 /** A call as it was traced. */
 interface Recorded {
   readonly traced: TracedCall;
-  readonly given: CallSite['samples'];
+  readonly samples: CallSite['samples'];
   readonly plan: PlannedCall;
 }
 
@@ -65,16 +65,16 @@ interface Recorded {
  * Throws TapeMismatch if the trace relied on something that has changed.
  */
 export function plannedAgain(
-  { traced, given, plan: before }: Recorded,
+  { traced, samples: before, plan: earlier }: Recorded,
   tensors: readonly Tensor[],
   counts: readonly (number | null)[],
 ): PlannedCall {
   const again = { ...traced, metas: metasOf(tensors) };
-  const samples = given.map((values, i) => givenCount(counts[i]!) ?? values);
+  const samples = before.map((values, i) => uniformCount(counts[i]!) ?? values);
   try {
     const trials = trialsOf(again, samples, (why) => new GraphBreak('unbacked-shape', why));
     const plan = plannedCall(again, samples, trials);
-    if (isAlike(before, plan)) return plan;
+    if (isAlike(earlier, plan)) return plan;
   } catch (error) {
     if (!(error instanceof GraphBreak || error instanceof DrawsNumbers)) throw error;
   }
@@ -82,7 +82,7 @@ export function plannedAgain(
 }
 
 /** Returns an operand that is the same in all runs; null if only a run knows it. */
-export function givenCount(count: number | null): readonly number[] | null {
+export function uniformCount(count: number | null): readonly number[] | null {
   return count === null ? null : sampleRuns.map(() => count);
 }
 

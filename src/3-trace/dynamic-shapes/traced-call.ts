@@ -72,8 +72,8 @@ const noOther = (): never => {
 };
 
 /** Calls the function with the shapes of a sample run, and throws what it throws. */
-export function tryCall(traced: TracedCall, given: readonly GivenOperand[]): TriedCall {
-  const { builder, operands } = beginCall(traced, given, noOther);
+export function tryCall(traced: TracedCall, sample: readonly GivenOperand[]): TriedCall {
+  const { builder, operands } = beginCall(traced, sample, noOther);
   const outcome = withInterceptor(builder, () =>
     atSampleSizes(() => appended(traced, operands, builder)),
   );

@@ -63,13 +63,13 @@ export function unbackedShape(
     device,
     at: t.position(),
   };
-  const given = isOpen
+  const samples = isOpen
     ? variable.shapes.map((shape) => shape ?? undefined)
     : sampleRuns.map(() => null);
-  const sample = given.find((each) => each !== undefined) ?? null;
+  const sample = samples.find((each) => each !== undefined) ?? null;
   const site: CallSite = {
     ...opening,
-    samples: [given],
+    samples: [samples],
     dynamic: [true],
     list: false,
     perform: performing(call, [{ dtype, sizes }]),

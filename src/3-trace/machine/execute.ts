@@ -201,13 +201,13 @@ function runPath(
   const { control } = tracer;
   return control.inPath(tracer.frames[depth - 1]!, stops, () => {
     // For `cond` and similar functions: the position where the user's function returned their result.
-    let given: UserPosition | undefined;
+    let returnPosition: UserPosition | undefined;
     const isOurs = isFrameworkFile(tracer.top.closure.code.source.file);
     for (let first = entering; ; first = false) {
       const frame = tracer.top;
       const below = tracer.frames.length === depth;
       if (below && !first && stops.has(frame.pc)) {
-        return endAt(frame.pc, given ?? tracer.position(), frame.last ?? undefined);
+        return endAt(frame.pc, returnPosition ?? tracer.position(), frame.last ?? undefined);
       }
       if (below) expectNoYield(frame);
       const returned = step(tracer);
@@ -217,8 +217,8 @@ function runPath(
         return ended;
       }
       if (!returned) continue;
-      if (below) return endWith(returned.value, given ?? tracer.position());
-      if (isOurs && tracer.frames.length === depth + 1) given = tracer.position();
+      if (below) return endWith(returned.value, returnPosition ?? tracer.position());
+      if (isOurs && tracer.frames.length === depth + 1) returnPosition = tracer.position();
       popFrame(tracer, returned.value);
     }
   });

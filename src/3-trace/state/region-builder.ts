@@ -35,7 +35,7 @@ export function finishedRegion(program: Program): FinishedRegion {
 
 /**
  * A branch or loop body under construction. A value of the surrounding program becomes an input when it is first read;
- * explicitly given inputs come first.
+ * explicit inputs come first.
  */
 export class RegionBuilder implements EnclosingProgram {
   readonly builder: ProgramBuilder;
@@ -44,9 +44,9 @@ export class RegionBuilder implements EnclosingProgram {
   readonly #captured = new Map<ValueId, { readonly outer: Tensor; readonly input: Tensor }>();
   readonly #outerOfInput = new Map<ValueId, Tensor>();
   /** Inputs that are not captured values. */
-  readonly given: Tensor[] = [];
-  /** The tensors of the surrounding program that the given inputs represent. */
-  readonly givenFor: Tensor[] = [];
+  readonly explicitInputs: Tensor[] = [];
+  /** The tensors of the surrounding program that the explicit inputs represent. */
+  readonly explicitOperands: Tensor[] = [];
   readonly tape: TapeCall[] = [];
   /** The checkpointed calls whose saved values backward of the region reads. */
   readonly awaited: AwaitedWork[] = [];
@@ -86,8 +86,11 @@ export class RegionBuilder implements EnclosingProgram {
   }
 
   outside(): OutsideValue[] {
-    const given = this.given.map((input, i) => ({ input, outer: this.givenFor[i]! }));
-    return [...given, ...this.#captured.values()].map(({ input, outer }) => ({
+    const explicit = this.explicitInputs.map((input, i) => ({
+      input,
+      outer: this.explicitOperands[i]!,
+    }));
+    return [...explicit, ...this.#captured.values()].map(({ input, outer }) => ({
       input: this.builder.valueOf(input),
       outer: this.#outer.builder.valueOf(outer),
       around: this.#outer,
@@ -122,8 +125,8 @@ export class RegionBuilder implements EnclosingProgram {
    */
   give(outer: Tensor, requiresGrad = outer.requiresGrad): Tensor {
     const input = requireGrad(this.builder.input(outer), requiresGrad);
-    this.given.push(input);
-    this.givenFor.push(outer);
+    this.explicitInputs.push(input);
+    this.explicitOperands.push(outer);
     return input;
   }
 
@@ -161,11 +164,11 @@ export class RegionBuilder implements EnclosingProgram {
   }
 
   /**
-   * Returns the program, whose inputs are the given inputs followed by one per value of `captured`, even if it is
+   * Returns the program, whose inputs are the explicit inputs followed by one per value of `captured`, even if it is
    * unread.
    */
   finish(captured: readonly Tensor[], outputs: readonly Tensor[]): Program {
-    const inputs = [...this.given, ...captured.map((tensor) => this.capture(tensor))];
+    const inputs = [...this.explicitInputs, ...captured.map((tensor) => this.capture(tensor))];
     const ids = outputs.map((tensor) => this.builder.valueOf(tensor));
     const program = this.builder.finish(ids);
     const ordered = inputs.map((tensor) => this.builder.valueOf(tensor));
@@ -183,7 +186,9 @@ export class RegionBuilder implements EnclosingProgram {
 export function isMadeInside({ surroundings }: Tracer, tensor: Tensor): boolean {
   if (!(surroundings instanceof RegionBuilder)) return false;
   if (tensor.traced?.builder !== surroundings.builder) return false;
-  return !surroundings.given.includes(tensor) && surroundings.capturedAs(tensor) === undefined;
+  return (
+    !surroundings.explicitInputs.includes(tensor) && surroundings.capturedAs(tensor) === undefined
+  );
 }
 
 /** Returns whether the tensor is a value of the program under construction or of an enclosing one. */

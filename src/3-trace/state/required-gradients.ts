@@ -24,8 +24,8 @@ export class RequiredGradients {
   readonly #carried = new WeakMap<Tensor, Requires>();
 
   /** Records a loop-carried value inside its loop. `flag`: the boolean that is carried with it. */
-  noteCarried(given: Tensor, flag: Tensor | null): void {
-    this.#carried.set(given, new Set([flag ?? given]));
+  noteCarried(input: Tensor, flag: Tensor | null): void {
+    this.#carried.set(input, new Set([flag ?? input]));
   }
 
   noteResult(result: Tensor, requires: Requires): void {

@@ -19,7 +19,7 @@ import { CallOperands } from '../dynamic-shapes/call-operands.ts';
 import { DrawsNumbers } from '../dynamic-shapes/call-stream.ts';
 import { elementOf, type Trial, trialsOf } from '../dynamic-shapes/call-trials.ts';
 import { computingSizes, hasKnownSizes, withSizes } from '../dynamic-shapes/data-sizes.ts';
-import { givenCount, plannedAgain, plannedCall } from '../dynamic-shapes/planned-call.ts';
+import { plannedAgain, plannedCall, uniformCount } from '../dynamic-shapes/planned-call.ts';
 import {
   type OperandPlace,
   performing,
@@ -160,7 +160,7 @@ class Call {
   readonly #takesNumbers: boolean;
   readonly #operands = new CallOperands();
   /** The original tensors of operands that are contiguous copies. */
-  readonly #given = new Map<Tensor, Tensor>();
+  readonly #originals = new Map<Tensor, Tensor>();
   #like: Tensor | undefined;
 
   constructor(t: Tracer, fn: Callable, takesNumbers: boolean) {
@@ -171,8 +171,8 @@ class Call {
 
   trace(receiver: Variable, args: readonly Variable[]): Variable {
     const t = this.#t;
-    const given = [receiver, ...args].map(resolved);
-    const like = given.find((each) => each.kind === 'tensor' || each.kind === 'dynamic');
+    const variables = [receiver, ...args].map(resolved);
+    const like = variables.find((each) => each.kind === 'tensor' || each.kind === 'dynamic');
     this.#like =
       like &&
       (like.kind === 'tensor' ? t.use(like) : like.kind === 'dynamic' ? like.tensor : undefined);
@@ -212,11 +212,11 @@ class Call {
 
   #append(traced: TracedCall): Variable {
     const t = this.#t;
-    const trials = trialsOf(traced, this.#operands.given, (why) => this.#refused(why));
+    const trials = trialsOf(traced, this.#operands.samples, (why) => this.#refused(why));
     const [first] = trials;
     const element = elementOf(trials);
     if (element) return this.#appendList(traced, trials, element);
-    const samples = this.#operands.given;
+    const samples = this.#operands.samples;
     const plan = plannedCall(traced, samples, trials);
     const { expected, isOpen, isLeaf, isView } = plan;
     if (isLeaf.some((begins, i) => begins && isOpen[i])) {
@@ -228,7 +228,7 @@ class Call {
       ? t.execution.appendCall(plan, operands)
       : t.execution.appendResizable(
           plan,
-          (...now) => plannedAgain({ traced, given: samples, plan }, ...now),
+          (...now) => plannedAgain({ traced, samples, plan }, ...now),
           operands,
           counts,
         );
@@ -264,8 +264,8 @@ class Call {
     const { dtype, shape, device } = element;
     const perform = performing(traced, { dtype, sizes: shape });
     const { name, forms, metas } = traced;
-    const { given: sample } = trials[0]!;
-    const site = { name, forms, metas, samples: this.#operands.given, dynamic: [false] };
+    const { operands: sample } = trials[0]!;
+    const site = { name, forms, metas, samples: this.#operands.samples, dynamic: [false] };
     const spec: TensorSpec = { dtype, shape };
     const { tensors: operands } = this.#operands;
     const results = [contiguousMeta(listSpec(spec), device)];
@@ -308,7 +308,7 @@ class Call {
   /** Returns the original tensors of known shape, not the contiguous copies that the call reads. */
   #fixed(forms: TracedCall['forms']): Tensor[] {
     const fixed = this.#operands.tensors.filter((_, i) => forms[i] === 'tensor');
-    return fixed.map((operand) => this.#given.get(operand) ?? operand);
+    return fixed.map((operand) => this.#originals.get(operand) ?? operand);
   }
 
   #refused(why: string): GraphBreak {
@@ -347,7 +347,7 @@ class Call {
       if (form.kind !== 'leaf' || form.of !== 'tensor') throw unknownLength();
       const { tensor } = lists[0]!;
       const count = countOf(t, length);
-      const counts = givenCount(count?.value ?? null) ?? t.control.samples.of(length.tensor);
+      const counts = uniformCount(count?.value ?? null) ?? t.control.samples.of(length.tensor);
       return this.#operands.add('list', tensor, counts, false, count?.deferred);
     }
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
@@ -364,7 +364,7 @@ class Call {
   #tensor(tensor: Tensor): OperandPlace {
     const t = this.#t;
     const operand = t.perform<Tensor>([tensor], ([x]) => contiguous(x as Tensor));
-    this.#given.set(operand, tensor);
+    this.#originals.set(operand, tensor);
     return this.#operands.addKnown(operand);
   }
 

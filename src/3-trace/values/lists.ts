@@ -113,7 +113,7 @@ export function popGrowable(t: Tracer, array: GrowableArray): Variable {
   const place = lastPlace();
   const element = elementAtPlace(t, growable, place);
   changeLists(t, array, place, (list) =>
-    t.perform<Tensor>([list], ([given]) => bind1(listPop, [given as Tensor])),
+    t.perform<Tensor>([list], ([current]) => bind1(listPop, [current as Tensor])),
   );
   return element;
 }
@@ -162,8 +162,8 @@ export function setGrowableElement(
   const leaves = leavesFor(t, array, value);
   const at = asNumber(t, place());
   changeLists(t, array, length, (list, leaf) => {
-    const changed = t.perform<Tensor>([list, at, leaves[leaf]!], ([given, i, x]) =>
-      bind1(listSet, [given as Tensor, i as Tensor, asElement(given as Tensor, x as Tensor)]),
+    const changed = t.perform<Tensor>([list, at, leaves[leaf]!], ([current, i, x]) =>
+      bind1(listSet, [current as Tensor, i as Tensor, asElement(current as Tensor, x as Tensor)]),
     );
     noteCopied(t, changed, [leaves[leaf]!]);
     return changed;

@@ -73,10 +73,10 @@ export function withPrimitives<T>(
   hint: Hint,
   body: (primitives: readonly Variable[]) => T,
 ): T {
-  const given = values.map(specialized);
-  if (given.every(isPrimitiveVariable)) return body(given);
+  const variables = values.map(specialized);
+  if (variables.every(isPrimitiveVariable)) return body(variables);
   return t.attempt(() => {
-    const primitives = given.map((value) => toPrimitive(t, value, hint));
+    const primitives = variables.map((value) => toPrimitive(t, value, hint));
     try {
       return body(primitives);
     } catch (error) {

@@ -66,11 +66,11 @@ function isBarrier({ op }: ProgramOp): boolean {
 }
 
 /** Whether the op is a pointwise op, or several fused ones, that writes in place, on dense operands. */
-function isUpdate(given: ProgramOp, { values }: Program, options: GroupOptions): boolean {
-  const { op, inputs, outputs } = given;
+function isUpdate(programOp: ProgramOp, { values }: Program, options: GroupOptions): boolean {
+  const { op, inputs, outputs } = programOp;
   const { kernel } = op;
   const isFused = kernel.kind === 'fused' && kernel.body.writes.length > 0;
-  if (!isFused && !isSingleUpdate(given, values)) return false;
+  if (!isFused && !isSingleUpdate(programOp, values)) return false;
   return [...inputs, ...outputs].every((id) => {
     const isPlain = !options.fixed.has(id) && options.sourcesOf(id) === 0n;
     return isPlain && isContiguousMeta(values[id]!);
@@ -81,8 +81,8 @@ function isUpdate(given: ProgramOp, { values }: Program, options: GroupOptions):
  * Whether the op is a single pointwise in-place write over operands of one shape, such as an SGD update, on a
  * device that fuses.
  */
-function isSingleUpdate(given: ProgramOp, values: ValueTable): boolean {
-  const { op, inputs, outputs, before, call, regions } = given;
+function isSingleUpdate(programOp: ProgramOp, values: ValueTable): boolean {
+  const { op, inputs, outputs, before, call, regions } = programOp;
   if (!op.inPlace || op.kernel.kind !== 'pointwise' || outputs.length > 0) return false;
   if (before !== undefined || call || regions || op.mayRefuse || op.target) return false;
   const { device, shape } = values[inputs[0]!]!;

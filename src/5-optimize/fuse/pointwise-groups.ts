@@ -24,16 +24,16 @@ export class PointwiseRules implements GroupRules<Loop> {
     this.#values = values;
   }
 
-  begin(given: ProgramOp): Loop | null {
+  begin(programOp: ProgramOp): Loop | null {
     const values = this.#values;
-    const { op, inputs, outputs, before, call, regions } = given;
+    const { op, inputs, outputs, before, call, regions } = programOp;
     if (!exprOf(op) || before !== undefined || call || regions) return null;
     if (outputs.length !== (op.inPlace ? 0 : 1)) return null;
-    const { device } = values[resultOf(given)]!;
+    const { device } = values[resultOf(programOp)]!;
     const isHere = [...inputs, ...outputs].every((id) => values[id]!.device === device);
     if (!device.fusesPointwise || !isHere) return null;
     if (!op.inPlace && !isContiguousMeta(values[outputs[0]!]!)) return null;
-    const shape = shapeOf(given, values);
+    const shape = shapeOf(programOp, values);
     return { device, shape, length: this.#lengthOf(shape, [...inputs, ...outputs]) };
   }
 

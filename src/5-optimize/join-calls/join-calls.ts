@@ -118,8 +118,8 @@ function inOrder(
     done.push(op);
     for (const id of op.outputs) available.add(id);
   };
-  for (const given of ops) {
-    const op = replaced.has(given) ? replaced.get(given)! : given;
+  for (const original of ops) {
+    const op = replaced.has(original) ? replaced.get(original)! : original;
     if (!op) continue;
     if (hasEffect(op) && op.op !== callOp && waiting.length > 0) return null;
     if (!isReady(op)) {

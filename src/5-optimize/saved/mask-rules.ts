@@ -91,10 +91,10 @@ export function unpacked(
   return { op, inputs: [bits], outputs: [mask], attrs: { shape }, at, recordsGrad };
 }
 
-/** Returns the steps as ops. `given`: operands by name; `output`: the last op's result. */
+/** Returns the steps as ops. `operandsByName`: the operands that steps name; `output`: the last op's result. */
 export function opsOf(
   steps: readonly Step[],
-  given: Partial<Record<'compared' | 'gradient' | 'mask', ValueId>>,
+  operandsByName: Partial<Record<'compared' | 'gradient' | 'mask', ValueId>>,
   output: ValueId,
   newValue: () => ValueId,
   like: Pick<ProgramOp, 'at' | 'recordsGrad'>,
@@ -103,7 +103,7 @@ export function opsOf(
   return steps.map(({ op, inputs, attrs }, i) => {
     results.push(i === steps.length - 1 ? output : newValue());
     const operands = inputs.map((each) =>
-      typeof each === 'number' ? results[each]! : given[each]!,
+      typeof each === 'number' ? results[each]! : operandsByName[each]!,
     );
     return { ...like, op: opNamed(op), inputs: operands, outputs: [results[i]!], attrs };
   });

@@ -186,8 +186,8 @@ function noSlowerThan(
 
 function isTrainingStep({ ops, inputs }: Program): boolean {
   if (ops.some(({ op }) => op.kernel.kind === 'control')) return false;
-  const given = new Set(inputs);
-  return ops.some(({ op, inputs: [target] }) => op.inPlace && given.has(target!));
+  const inputIds = new Set(inputs);
+  return ops.some(({ op, inputs: [target] }) => op.inPlace && inputIds.has(target!));
 }
 
 function sumsInBlocks({ values }: Program): boolean {

@@ -9,11 +9,11 @@ import type { UniformPath } from './uniform-path.ts';
 export class DecidedPath implements Decider {
   /** The decisions so far. */
   readonly made: number[] = [];
-  readonly #given: readonly number[];
+  readonly #decisions: readonly number[];
   readonly #base: UniformPath;
 
   constructor(decisions: readonly number[], base: UniformPath) {
-    this.#given = decisions;
+    this.#decisions = decisions;
     this.#base = base;
   }
 
@@ -51,9 +51,9 @@ export class DecidedPath implements Decider {
   protected open(_op: ProgramOp, _others: readonly number[]): void {}
 
   #decide(op: ProgramOp, options: readonly number[], usual: number): number {
-    const given = this.#given[this.made.length];
-    const decision = given ?? (options.includes(usual) ? usual : options[0]!);
-    if (given === undefined) {
+    const forced = this.#decisions[this.made.length];
+    const decision = forced ?? (options.includes(usual) ? usual : options[0]!);
+    if (forced === undefined) {
       this.open(
         op,
         options.filter((each) => each !== decision),

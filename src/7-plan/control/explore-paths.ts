@@ -88,8 +88,8 @@ export function explorePaths(
     const known = new Set<string>();
     const after = new Set<string>();
     const open: Decisions[] = [[]];
-    for (let given = open.pop(); given && spent < mostSteps; given = open.pop()) {
-      const path = new ExploringPath(given, base, known, open);
+    for (let next = open.pop(); next && spent < mostSteps; next = open.pop()) {
+      const path = new ExploringPath(next, base, known, open);
       const run = new ResumableRun(values, path, before);
       const isNew = isCompleted(() => run.peakOf(plan, step));
       spent += run.steps;

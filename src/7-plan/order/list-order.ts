@@ -6,7 +6,7 @@ import { ReadyQueue } from './ready-queue.ts';
 /** A direction in which ops are scheduled one after another. */
 interface Scheduling {
   /** The order to keep, in this direction. */
-  readonly given: Order;
+  readonly order: Order;
   /** The ops that must precede each op, and the ops that must follow it. */
   readonly before: Lists;
   readonly after: Lists;
@@ -17,10 +17,10 @@ interface Scheduling {
 }
 
 /** List scheduling: the next op in the given order, unless another ready op shrinks the live bytes. */
-function scheduled(graph: MemoryGraph, { given, before, after, ...effects }: Scheduling): Order {
+function scheduled(graph: MemoryGraph, { order, before, after, ...effects }: Scheduling): Order {
   const { size, touchers } = graph;
   const waiting = before.lengths();
-  const ready = new ReadyQueue(rankOf(given));
+  const ready = new ReadyQueue(rankOf(order));
   const done = new Uint8Array(size);
   /** Ready ops whose effect on the live bytes is worth computing. */
   const candidates: OpIndex[] = [];
@@ -28,7 +28,7 @@ function scheduled(graph: MemoryGraph, { given, before, after, ...effects }: Sch
     ready.push(op);
     candidates.push(op);
   };
-  for (const op of given) if (waiting[op] === 0) admit(op);
+  for (const op of order) if (waiting[op] === 0) admit(op);
   const result = new Int32Array(size);
   for (let i = 0; i < size; i++) {
     const op = nextShrinking() ?? nextInOrder();
@@ -80,7 +80,7 @@ export function scheduleReleasesFirst(graph: MemoryGraph, order: Order, ceiling:
   const { before, after, touches } = graph;
   const walk = new LiveBytes(graph);
   return scheduled(graph, {
-    given: order,
+    order,
     before,
     after,
     shrinks: (op) => walk.change(op) <= 0 && walk.live + walk.growth(op) <= ceiling,
@@ -103,7 +103,7 @@ export function postponed(graph: MemoryGraph, order: Order): Order {
   /** Memory that is live after the ops scheduled next. */
   const isLive = Uint8Array.from(pinned);
   const reversed = scheduled(graph, {
-    given: order.slice().reverse(),
+    order: order.slice().reverse(),
     before: after,
     after: before,
     shrinks: (op) => changeBackwards(op) <= 0,

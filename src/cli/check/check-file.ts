@@ -84,12 +84,12 @@ function checkedRuns({ checked, fallbacks }: SameVerdict): string {
 /** Parses `default,fullGraph`: prefixes of mode names. Defaults to all modes. */
 function modesNamed(text: string | undefined): readonly Mode[] {
   if (text === undefined) return capturedModes;
-  return text.split(',').flatMap((given) => {
-    const found = capturedModes.filter(({ name }) => name.startsWith(given.trim()));
+  return text.split(',').flatMap((prefix) => {
+    const found = capturedModes.filter(({ name }) => name.startsWith(prefix.trim()));
     if (found.length > 0) return found;
     throw new ArgumentError({
       what: 'check: no such mode',
-      given: `--modes ${given}`,
+      given: `--modes ${prefix}`,
       expected: capturedModes.map(({ name }) => name).join('; '),
       remedy: 'give the beginning of a name, or leave --modes out for all',
     });

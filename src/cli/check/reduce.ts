@@ -194,8 +194,8 @@ function simpler(node: Tree): Tree[] {
 
 function smallerNumbers({ value, start, end }: Tree): Tree[] {
   if (!Number.isInteger(value) || (value as number) < 2) return [];
-  const given = value as number;
-  const sizes = [...new Set([1, 2, given >> 1, given - 1])].filter((n) => n > 0 && n < given);
+  const number = value as number;
+  const sizes = [...new Set([1, 2, number >> 1, number - 1])].filter((n) => n > 0 && n < number);
   return sizes.map((n) => ({ type: 'Literal', value: n, raw: String(n), start, end }));
 }
 

@@ -163,11 +163,11 @@ async function sweepBudgets(
 /** A plain step creates its own batches, and its loss and breaks can't be separated. */
 function expectForStep(file: string, options: CompareOptions): void {
   const { batch, fallback, dynamic, minGraphSize } = options;
-  const given = Object.entries({ batch, fallback, dynamic, minGraphSize }).find(
+  const option = Object.entries({ batch, fallback, dynamic, minGraphSize }).find(
     ([, value]) => value !== undefined,
   );
-  if (!given) return;
-  const [name, value] = given;
+  if (!option) return;
+  const [name, value] = option;
   throw new ArgumentError({
     what: `compare: an option that needs a workload`,
     given: `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${value}, and ${file} exports a plain step`,

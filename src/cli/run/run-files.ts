@@ -33,9 +33,9 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
     });
     return result;
   };
-  const given = Promise.all(files.map(add));
+  const added = Promise.all(files.map(add));
   // Without files, all names come from standard input; with files, it may remain open without further names.
-  await readNames(add, files.length === 0 ? undefined : given);
+  await readNames(add, files.length === 0 ? undefined : added);
   await written;
   await pool.close();
   if (failed) process.exitCode = 1;
@@ -45,8 +45,8 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
 const graceMilliseconds = 1000;
 
 /** Reads one name per line, until standard input ends. */
-async function readNames(add: (file: string) => void, given?: Promise<unknown>): Promise<void> {
-  if (given && process.stdin.isTTY) return;
+async function readNames(add: (file: string) => void, added?: Promise<unknown>): Promise<void> {
+  if (added && process.stdin.isTTY) return;
   const lines = createInterface({ input: process.stdin });
   let silent = true;
   lines.on('line', (line) => {
@@ -54,7 +54,7 @@ async function readNames(add: (file: string) => void, given?: Promise<unknown>):
     if (line.trim() !== '') add(line.trim());
   });
   const ended = new Promise((resolve) => lines.once('close', resolve));
-  const finished = given?.then(async () => {
+  const finished = added?.then(async () => {
     await new Promise((resolve) => setTimeout(resolve, graceMilliseconds).unref());
     if (silent) lines.close();
     return ended;

@@ -179,11 +179,11 @@ export class ControlLowering<V extends TargetValue> {
 
   /** Returns the gradients of the operands of a branch or loop. */
   backward({ op, inputs, attrs }: ProgramOp, frame: Frame<V>): Slot<V>[] {
-    const [id, ...given] = inputs;
+    const [id, ...gradOutputs] = inputs;
     const tape = frame.tapes.get(id!)!;
     const of = attrs.of as readonly number[];
     const to = attrs.to as readonly number[];
-    const gradients = new Map(given.map((value, i) => [of[i]!, frame.slot(value)]));
+    const gradients = new Map(gradOutputs.map((value, i) => [of[i]!, frame.slot(value)]));
     return op === whileBackwardOp
       ? this.#gradients!.ofLoop(tape, gradients, to, this.#rows())
       : this.#gradients!.ofBranch(tape, gradients, to);

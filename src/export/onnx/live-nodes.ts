@@ -51,7 +51,7 @@ export function namedResults(nodes: readonly OnnxNode[], results: readonly strin
 }
 
 function renamed(node: OnnxNode, names: ReadonlyMap<string, string>): OnnxNode {
-  const name = (given: string) => names.get(given) ?? given;
+  const name = (original: string) => names.get(original) ?? original;
   return {
     ...node,
     input: node.input.map(name),

@@ -60,14 +60,14 @@ export function emitPointwise<V extends TargetValue>(
 
 class ExpressionEmitter<V extends TargetValue> {
   readonly #to: ArithmeticTarget<V>;
-  readonly #given: Pointwise<V>;
+  readonly #pointwise: Pointwise<V>;
   readonly #known: ReadonlyMap<Expr, Arithmetic>;
   readonly #isDouble: boolean;
   readonly #emitted = new Map<Expr, Map<Element, V>>();
 
   constructor(to: ArithmeticTarget<V>, pointwise: Pointwise<V>) {
     this.#to = to;
-    this.#given = pointwise;
+    this.#pointwise = pointwise;
     this.#known = arithmetics(pointwise.expr, pointwise.dtypes);
     this.#isDouble = pointwise.dtype === 'float64' || pointwise.dtypes.includes('float64');
   }
@@ -106,7 +106,7 @@ class ExpressionEmitter<V extends TargetValue> {
 
   #compute(node: Expr, own: Computed): V {
     const to = this.#to;
-    const { shape, inputs } = this.#given;
+    const { shape, inputs } = this.#pointwise;
     switch (node.kind) {
       case 'input': {
         const input = to.convert(inputs[node.index]!, own);
@@ -115,7 +115,7 @@ class ExpressionEmitter<V extends TargetValue> {
       case 'const':
         return to.constant(node.value, own, shape);
       case 'attr':
-        return to.spread(this.#given.attr(node.name, own), shape);
+        return to.spread(this.#pointwise.attr(node.name, own), shape);
       case 'unary':
         return this.#unary(
           node.fn,

@@ -96,9 +96,9 @@ const roll: CommonMapping = (call) => {
   const { to } = call;
   const x = call.inputs[0]!;
   const dim = fixedAttr(call, 'dim');
-  const given = fixedAttr(call, 'shift');
+  const amount = fixedAttr(call, 'shift');
   const [size] = fixedShape(call, [x.shape[dim]!], 'size') as [number];
-  const shift = size === 0 ? 0 : ((given % size) + size) % size;
+  const shift = size === 0 ? 0 : ((amount % size) + size) % size;
   if (shift === 0) return x;
   const last = to.slice(x, dim, size - shift, size, shift);
   const first = to.slice(x, dim, 0, size - shift, size - shift);

@@ -115,10 +115,10 @@ export const rowOps: CommonMappings = {
     return to.select(chosenOf(to, target!, shape), to.spread(shareOf(call), shape), zero);
   },
   nllLossShare: shareOf,
-  crossEntropyGrad: ({ to, inputs: [given, target, out] }) => {
+  crossEntropyGrad: ({ to, inputs: [dy, target, out] }) => {
     const { element, shape } = out!;
     const zero = to.constant(0, element, shape);
-    const share = to.spread(given!, shape);
+    const share = to.spread(dy!, shape);
     const part = to.binary('multiply', to.unary('exponential', out!), share);
     const gradient = to.select(chosenOf(to, target!, shape), share, zero);
     const counts = inRows(to, labelled(to, target!), shape);

@@ -14,8 +14,8 @@ export function numberAttr<V extends TargetValue>(
   element: Element,
   shape: Dims = [],
 ): V {
-  const given = computed?.[name];
-  if (given) return to.convert(given, element);
+  const computedValue = computed?.[name];
+  if (computedValue) return to.convert(computedValue, element);
   const value = attrs[name]!;
   if (isSymbolic(value as AttrValue)) {
     return to.convert(number(value as Parameters<typeof number>[0]), element);

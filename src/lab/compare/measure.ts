@@ -86,7 +86,7 @@ const phases = ['forward', 'backward', 'update'];
 
 /** Runs one variant of a workload, from the same seed as every other variant. The current device must be `device`. */
 export function measureVariant(
-  given: Subject,
+  subject: Subject,
   variant: Variant,
   options: MeasureOptions,
 ): VariantResult {
@@ -96,7 +96,7 @@ export function measureVariant(
   seed(1);
   const prepared = variant.prepare((breaks) => {
     const count = samples === undefined ? {} : { batch: samples };
-    return given.build({ device: device.name, size, breaks, ...count });
+    return subject.build({ device: device.name, size, breaks, ...count });
   });
   const { workload, captured } = prepared;
   const batch = workload.inputs(0);

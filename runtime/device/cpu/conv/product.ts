@@ -79,13 +79,17 @@ interface Convolution {
 
 /** out[n] = weights · patches(image[n]) for every image and group, by address; null if nothing fits into scratch. */
 export function convolution(
-  given: Omit<ConvSpec, 'isDirect' | 'groupSteps'>,
+  partialSpec: Omit<ConvSpec, 'isDirect' | 'groupSteps'>,
   counts: ConvCounts,
 ): Convolution | null {
   const { batch, groups, rows, steps } = counts;
-  const terms = given.channels * given.taps.length;
-  const isDirect = isDirectFor(counts, given.channels * given.tapCount, given.sumRows);
-  const spec: ConvSpec = { ...given, isDirect, groupSteps: steps };
+  const terms = partialSpec.channels * partialSpec.taps.length;
+  const isDirect = isDirectFor(
+    counts,
+    partialSpec.channels * partialSpec.tapCount,
+    partialSpec.sumRows,
+  );
+  const spec: ConvSpec = { ...partialSpec, isDirect, groupSteps: steps };
   const fit = fitting(spec) ?? (isDirect ? fitting({ ...spec, isDirect: false }) : null);
   if (!fit) return null;
   const { geometry, columns } = fit;

@@ -60,9 +60,12 @@ class FusedWriter {
   /** The stores of each loop, as pairs of cursor and part. */
   readonly #stores: readonly (readonly (readonly [cursor: number, part: number])[])[];
 
-  constructor(f: FunctionBuilder, { body: given, dtypes: kinds, walks, isShort }: FusedSignature) {
+  constructor(
+    f: FunctionBuilder,
+    { body: unsplit, dtypes: kinds, walks, isShort }: FusedSignature,
+  ) {
     this.#f = f;
-    const body = splitParts(given, kinds);
+    const body = splitParts(unsplit, kinds);
     this.#body = body;
     this.#width = isDouble([...kinds, ...body.parts.map(({ dtype }) => dtype)]) ? 2 : 4;
     this.#elements = new Elements(f, this.#width);

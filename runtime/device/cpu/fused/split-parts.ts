@@ -41,9 +41,9 @@ export function splitParts(body: FusedBody, dtypes: readonly DType[]): KernelBod
   const dtypeOf = (operand: FusedOperand): DType =>
     'part' in operand ? body.parts[operand.part]!.dtype : dtypes[operand.operand]!;
 
-  body.parts.forEach(({ expr: given, operands: own, dtype }, attrsOf) => {
+  body.parts.forEach(({ expr: generic, operands: own, dtype }, attrsOf) => {
     const kinds = own.map(dtypeOf);
-    const expr = inPrecision(given, isDouble([...kinds, dtype]) ? 'double' : 'single');
+    const expr = inPrecision(generic, isDouble([...kinds, dtype]) ? 'double' : 'single');
     const operands = own.map(now);
     const known = arithmetics(expr, kinds);
     const written = new Map<Expr, Expr>();

@@ -102,14 +102,14 @@ export function staged(
   const { rows } = body;
   const [alone, shared] = [blockCount(body, false), blockCount(body, true)];
   return (sources, targets, now) => {
-    const given = { inputs: sources, outputs: targets, now };
+    const operands = { inputs: sources, outputs: targets, now };
     const blocks = pool.threads > 1 ? shared : alone;
     const height = Math.floor(rows / blocks);
     const higher = rows % blocks;
     let row = 0;
     for (let block = 0; block < blocks; block++) {
       const blockRows = height + (block < higher ? 1 : 0);
-      run(binder.at(blockRows), row, given);
+      run(binder.at(blockRows), row, operands);
       row += blockRows;
     }
   };

@@ -160,10 +160,10 @@ export const indexingMethods = hostMethods({
     for (let k = 0; k < dims.length; k++) {
       const [size, stride, first] = [sizes[k]!, strides[k]!, index + k * chosen];
       for (let b = 0; b < chosen; b++) {
-        const given = indices[first + b]!;
-        const place = given < 0 && wraps ? given + size : given;
+        const signedIndex = indices[first + b]!;
+        const place = signedIndex < 0 && wraps ? signedIndex + size : signedIndex;
         if (place < 0 || place >= size)
-          this.outOfRange(op, given, size, dims[k]!, wraps ? -size : 0);
+          this.outOfRange(op, signedIndex, size, dims[k]!, wraps ? -size : 0);
         rows[b]! += Math.imul(place, stride);
       }
     }

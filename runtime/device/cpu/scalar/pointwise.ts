@@ -212,13 +212,13 @@ class ClosureBuilder {
 
 /** Returns the value of an expression at the cursors, as an array of `output` stores it. */
 export function elementOf(
-  given: Expr,
+  generic: Expr,
   cursors: readonly ScalarCursor[],
   output: DType,
   attrs: Attrs,
 ): () => number {
   const dtypes = cursors.map(({ dtype }) => dtype);
-  const expr = inPrecision(given, isDouble([...dtypes, output]) ? 'double' : 'single');
+  const expr = inPrecision(generic, isDouble([...dtypes, output]) ? 'double' : 'single');
   const builder = new ClosureBuilder(expr, dtypes, cursors, attrs);
   const natural = builder.arithmetic(expr);
   // A bool tests for 0 before anything is truncated.

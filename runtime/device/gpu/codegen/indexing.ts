@@ -97,8 +97,10 @@ function rowOf(
   const strides = contiguousStrides(sizes);
   const tests = ['0.0<1.0'];
   const terms = sizes.map((size, k) => {
-    const given = w.let(places.at(`${k * chosen}+${b}`));
-    const place = wraps ? w.let(`(${given}<0.0?${given}+${size}:${given})`) : given;
+    const signedIndex = w.let(places.at(`${k * chosen}+${b}`));
+    const place = wraps
+      ? w.let(`(${signedIndex}<0.0?${signedIndex}+${size}:${signedIndex})`)
+      : signedIndex;
     tests.push(`${place}>=0.0&&${place}<${size}`);
     return `${place}*${strides[k]!}`;
   });

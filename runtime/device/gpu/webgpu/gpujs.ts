@@ -206,11 +206,11 @@ function askForMore(adapter: GPUAdapter): void {
   const request = adapter.requestDevice.bind(adapter);
   const limits = Object.fromEntries(raisedLimits.map((name) => [name, adapter.limits[name]]));
   const features = usedFeatures.filter((name) => adapter.features.has(name));
-  const value = (given: GPUDeviceDescriptor = {}) =>
+  const value = (descriptor: GPUDeviceDescriptor = {}) =>
     request({
-      ...given,
-      requiredLimits: { ...given.requiredLimits, ...limits },
-      requiredFeatures: [...(given.requiredFeatures ?? []), ...features],
+      ...descriptor,
+      requiredLimits: { ...descriptor.requiredLimits, ...limits },
+      requiredFeatures: [...(descriptor.requiredFeatures ?? []), ...features],
     });
   Object.defineProperty(adapter, 'requestDevice', { value, configurable: true });
 }

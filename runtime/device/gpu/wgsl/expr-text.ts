@@ -45,11 +45,11 @@ interface ExprSources {
 export function exprText(
   w: WgslWriter,
   expr: Expr,
-  given: readonly DType[],
+  operandDTypes: readonly DType[],
   dtype: DType,
   sources: ExprSources,
 ): string {
-  const writer = new ExprWriter(w, arithmetics(expr, given), sources);
+  const writer = new ExprWriter(w, arithmetics(expr, operandDTypes), sources);
   if (dtype === 'bool') return w.let(convertText(writer.write(expr, 'bool'), 'bool', 'i32'));
   return writer.write(expr, dtypes[dtype].floating ? 'f32' : 'i32');
 }

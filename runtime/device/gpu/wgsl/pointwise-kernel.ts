@@ -215,8 +215,8 @@ function bodyStores(w: WgslWriter, body: FusedBody, sources: BodySources): strin
   };
   const dtypeOf = (from: FusedOperand): DType =>
     'part' in from ? body.parts[from.part]!.dtype : sources.dtype(from.operand);
-  body.parts.forEach(({ expr: given, operands, dtype }, part) => {
-    const expr = inPrecision(given, 'single');
+  body.parts.forEach(({ expr: generic, operands, dtype }, part) => {
+    const expr = inPrecision(generic, 'single');
     const value = exprText(w, expr, operands.map(dtypeOf), dtype, {
       element: (index) => read(operands[index]!),
       attr: (name, form) => {

@@ -72,8 +72,8 @@ export function sliceRows(t: Tracer, array: Variable, from: number): Variable | 
     const tensors = new TensorList(column.recorded.slice(from));
     t.record(
       [[column]],
-      ([given], _builder, replay) => {
-        replay!.lists.set(tensors, (given as Tensor[]).slice(from));
+      ([replayed], _builder, replay) => {
+        replay!.lists.set(tensors, (replayed as Tensor[]).slice(from));
         return null;
       },
       null,
@@ -115,7 +115,7 @@ function called(t: Tracer, callback: Variable, args: readonly Variable[]): Varia
 /** The calls of a callback for one element. */
 interface Row {
   /** The element's tensors; the calls are repeated with the tensors of other elements. */
-  readonly given: readonly Tensor[];
+  readonly inputs: readonly Tensor[];
   readonly calls: readonly TapeCall[];
   readonly result: Tensor;
   /** Whether the callback read no property of a tensor. */
@@ -154,7 +154,7 @@ function traceRow(
   for (const key of watch.members) guardBare(t, rows.columns[0]!, key);
   const calls = tape.splice(mark);
   return {
-    given: elements,
+    inputs: elements,
     calls,
     result: t.use(result),
     isPlain: !watch.isRead && calls.length === 0,
@@ -203,8 +203,8 @@ function reduced(
 ): Variable {
   // Without an initial value, the first element takes its place.
   const begin = start === 0 ? [] : [columns[0]!.recorded[from]!];
-  const to = repeatable({ ...first, given: [...begin, ...first.given] });
-  const on = repeatable({ ...next, given: [first.result, ...next.given] });
+  const to = repeatable({ ...first, inputs: [...begin, ...first.inputs] });
+  const on = repeatable({ ...next, inputs: [first.result, ...next.inputs] });
   const all = (rows: readonly Tensor[][], so: Tensor, target: Target) =>
     rows.reduce((result, tensors) => on.resultFor([result, ...tensors], target), so);
   const result = t.append(() => {
@@ -229,16 +229,16 @@ function reduced(
 }
 
 /** Returns a function that repeats the calls with other tensors, and the additional tensors that it reads. */
-function repeatable({ given, calls, result }: Omit<Row, 'isPlain'>) {
-  const available = new Set([...given, ...calls.flatMap((call) => tensorsIn(call.result))]);
+function repeatable({ inputs, calls, result }: Omit<Row, 'isPlain'>) {
+  const available = new Set([...inputs, ...calls.flatMap((call) => tensorsIn(call.result))]);
   if (!available.has(result)) throw differently('returns the same tensor for each element');
   const all = new Set(calls.flatMap(({ operands }) => tensorsIn(operands)));
   const free = [...all].filter((tensor) => !available.has(tensor));
   const resultFor = (tensors: readonly Tensor[], { resolver, builder, replay }: Target): Tensor => {
     const isLike = (tensor: Tensor, i: number) =>
-      isAlike(given[i]!, tensor) && given[i]!.device === tensor.device;
+      isAlike(inputs[i]!, tensor) && inputs[i]!.device === tensor.device;
     if (!tensors.every(isLike)) throw new TapeMismatch();
-    const found = new Map(given.map((recorded, i) => [recorded, tensors[i]!]));
+    const found = new Map(inputs.map((recorded, i) => [recorded, tensors[i]!]));
     const inside: OperandResolver = {
       ...resolver,
       tensor: (recorded) => found.get(recorded) ?? resolver.tensor(recorded),

@@ -16,9 +16,9 @@ import { known, newArray, type Variable } from '../../variables/variable.ts';
 export function traceStatePlaces(
   t: Tracer,
   _receiver: Variable,
-  [given]: readonly Variable[],
+  [list]: readonly Variable[],
 ): Variable | undefined {
-  const array = given && asArray(t, given, 'end');
+  const array = list && asArray(t, list, 'end');
   if (array?.kind !== 'object' || t.isInRegion) return undefined;
   const { value, source } = array;
   const changed = t.effects.array(value);

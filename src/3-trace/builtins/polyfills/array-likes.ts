@@ -33,8 +33,8 @@ export function includes(this: ArrayLike<unknown>, item: unknown, ...start: numb
 
 export function at(this: ArrayLike<unknown>, index: number): unknown {
   const { length } = this;
-  const given = Math.trunc(Number(index)) || 0;
-  const i = given < 0 ? length + given : given;
+  const relativeIndex = Math.trunc(Number(index)) || 0;
+  const i = relativeIndex < 0 ? length + relativeIndex : relativeIndex;
   return i < 0 || i >= length ? undefined : this[i];
 }
 

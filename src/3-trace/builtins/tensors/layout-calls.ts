@@ -22,10 +22,10 @@ const entry =
   (property: 'shape' | 'strides') =>
   (t: Tracer, x: TensorOrUnbacked, [dim]: readonly Variable[]): Variable => {
     const list = readProperty(t, x, property);
-    const given = dim && constantOf(t, specialized(dim));
-    if (given === undefined) return list;
+    const constantDim = dim && constantOf(t, specialized(dim));
+    if (constantDim === undefined) return list;
     const entries = arrayElements(t, asArray(t, list)!);
-    return entries[indexOf(given as number, entries.length, property)]!;
+    return entries[indexOf(constantDim as number, entries.length, property)]!;
   };
 
 function indexOf(dim: number, rank: number, property: 'shape' | 'strides'): number {

@@ -41,11 +41,11 @@ export function numbersOf({ growable: { form, lists, length } }: GrowableArray):
 export function tensorOfList(
   t: Tracer,
   { leaves, columns, isFlat }: NumberList,
-  given: DType | undefined,
+  requested: DType | undefined,
 ): Variable {
-  const dtype = given ?? (leaves.every(({ of }) => of === 'boolean') ? 'bool' : 'float32');
+  const dtype = requested ?? (leaves.every(({ of }) => of === 'boolean') ? 'bool' : 'float32');
   // An empty array says nothing about its elements: without a dtype, its tensor is float32, of no columns.
-  const mayBeEmpty = isFlat && dtype === (given ?? 'float32');
+  const mayBeEmpty = isFlat && dtype === (requested ?? 'float32');
   const args = [newArray(columns), known(dtype), known(isFlat), known(mayBeEmpty)];
   const result = callDynamically(t, tensorOfColumns as never, undefinedVariable, args);
   if (!result) throw unknownLength();

@@ -91,8 +91,7 @@ function optionsOf(
   isFull: boolean,
 ): RequestedTensor {
   const areBooleans = !isFull && leaves.every((leaf) => typeOfScalar(t, leaf) === 'boolean');
-  const given = optionsGiven(t, options);
-  const { dtype = areBooleans ? 'bool' : 'float32', requiresGrad } = given;
+  const { dtype = areBooleans ? 'bool' : 'float32', requiresGrad } = optionsGiven(t, options);
   if (dtypes[dtype].floating) return { dtype, requiresGrad };
   if (requiresGrad) {
     // Rejected by eager execution.
@@ -129,10 +128,11 @@ function optionsGiven(
     throw new GraphBreak('unsupported-value', 'options that are not an object');
   }
   for (const { key, value } of isGiven ? plainEntries(t, options) : []) {
-    const given = constantOf(t, value);
-    if (given === undefined) continue;
-    if (key === 'dtype' && typeof given === 'string' && given in dtypes) dtype = given as DType;
-    else if (key === 'requiresGrad' && typeof given === 'boolean') requiresGrad = given;
+    const constant = constantOf(t, value);
+    if (constant === undefined) continue;
+    if (key === 'dtype' && typeof constant === 'string' && constant in dtypes)
+      dtype = constant as DType;
+    else if (key === 'requiresGrad' && typeof constant === 'boolean') requiresGrad = constant;
     else {
       throw new GraphBreak('unsupported-value', `a tensor of data-dependent numbers with ${key}`);
     }

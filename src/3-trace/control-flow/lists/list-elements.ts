@@ -73,8 +73,8 @@ export function listOfTensors(
   column: Pick<Column, 'depth' | 'spec'>,
 ): Tensor {
   if (items.length === 0) return listWithout(t, column);
-  const list = t.perform<Tensor>([...items], (given) => {
-    const held = given.map((item) => contiguous(item as Tensor));
+  const list = t.perform<Tensor>([...items], (elements) => {
+    const held = elements.map((item) => contiguous(item as Tensor));
     for (const item of held) expectAlike(held[0]!, item);
     return bind1(listOf, held, { dtype: held[0]!.dtype, shape: [...held[0]!.shape] });
   });

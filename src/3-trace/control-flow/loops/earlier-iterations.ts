@@ -19,7 +19,7 @@ export function noteRequest(roots: readonly Tensor[], requested: readonly Tensor
   for (const root of roots) {
     for (const node of nodesBelow(root)) {
       const region = isLeaf(node) ? regionWith(node) : undefined;
-      const index = region?.given.indexOf(node as Tensor) ?? -1;
+      const index = region?.explicitInputs.indexOf(node as Tensor) ?? -1;
       if (!region || index < 0) continue;
       const noted = requests.get(region) ?? [];
       for (const each of requested) if (each !== node) noted.push({ index, requested: each });
@@ -41,7 +41,7 @@ export function expectNoneEarlier(
   if (noted.length === 0) return;
   const below = outputs.map((output) => new Set(nodesBelow(output)));
   const leads = (index: number, requested: Tensor): boolean => {
-    const own = region.given.indexOf(requested);
+    const own = region.explicitInputs.indexOf(requested);
     // A request for another carried value: the last iteration computed both.
     if (own >= 0)
       return isBelow(below[index]!, outputs[own]!) || leadsTo(starts[index]!, starts[own]!);
@@ -49,14 +49,14 @@ export function expectNoneEarlier(
     // Also visits elements added meanwhile.
     for (const each of seen) {
       if (leadsTo(starts[each]!, requested) || isBelow(below[each]!, requested)) return true;
-      region.given.forEach((given, i) => {
-        if (below[each]!.has(given)) seen.add(i);
+      region.explicitInputs.forEach((input, i) => {
+        if (below[each]!.has(input)) seen.add(i);
       });
     }
     return false;
   };
   for (const { index, requested } of noted) {
-    if (regionWith(requested) === region && !region.given.includes(requested)) continue;
+    if (regionWith(requested) === region && !region.explicitInputs.includes(requested)) continue;
     if (leads(index, requested)) throw earlier();
   }
 }

@@ -175,11 +175,11 @@ export class LoopFixpoint {
 
   /** Returns whether a value newly requires gradients after an iteration. */
   #findRecorded(flags: number): boolean {
-    const { given } = this.#path.region;
+    const { explicitInputs } = this.#path.region;
     const before = this.#recorded.size;
     let index = flags;
     for (const { leaf, key } of this.#iteratedLeaves()) {
-      const input = given[index++]!;
+      const input = explicitInputs[index++]!;
       const ends = tensorsOf(leaf.values[1]);
       const isRecorded = ends.some((end) => this.#t.use(end).requiresGrad);
       if (isRecorded && !input.requiresGrad) this.#recorded.add(key);
@@ -280,7 +280,7 @@ export class LoopFixpoint {
    */
   #carrier(carried: Map<string, Carried>, held: ReadonlySet<Variable>): Carry {
     const isOld = (variable: Variable) => held.has(variable);
-    const given = new Set(this.#path.region.given);
+    const inputs = new Set(this.#path.region.explicitInputs);
     const inner = new Set([this.#path, this.#head].flatMap((path) => path?.region.builder ?? []));
     return (location, first, last, now) => {
       const merge = (values: Values, outer?: ReadonlySet<Tensor>) =>
@@ -290,7 +290,7 @@ export class LoopFixpoint {
       const fresh = merge([first, last]);
       if (location.isGradient && (fresh.options > 0 || isFromOutside(first))) this.#peel();
       const known = carried.get(location.key);
-      this.#iterated.set(location.key, merge([now, last], given));
+      this.#iterated.set(location.key, merge([now, last], inputs));
       const isKnown = !location.agreed || isSameOrder(this.#t, known?.merged, fresh);
       const isAlike = known && isKnown && sameLeaves(known.merged, fresh);
       if (isAlike && mayBeSame(known.merged, fresh)) return false;

@@ -66,7 +66,9 @@ export function appendLoop(t: Tracer, traced: TracedLoop): PathEnd {
   ]);
   const heading = head ? head.region : new RegionBuilder(t.surroundings);
   if (!head) for (const start of starts) heading.give(start);
-  const condition = head ? t.inRegion(heading, () => conditionAt(t, head.end)) : heading.given[0]!;
+  const condition = head
+    ? t.inRegion(heading, () => conditionAt(t, head.end))
+    : heading.explicitInputs[0]!;
   expectNoLeavesInside(t, region, outputs);
   expectNoneEarlier(region, starts, outputs);
   region.captureAll(outputs);
@@ -108,11 +110,11 @@ function noteRequired(
 ): void {
   const { starts, tracked } = traced;
   const flags = flagCount(traced);
-  const { given } = traced.body.region;
+  const { explicitInputs } = traced.body.region;
   const kinds = [...leavesOf(traced.carried)].map(({ leaf }) => leaf.kind);
   const carried = ends.map((end, i) => {
     if (kinds[i] !== 'tensor') return null;
-    return { start: starts[flags + i]!, given: given[flags + i]!, end };
+    return { start: starts[flags + i]!, input: explicitInputs[flags + i]!, end };
   });
   noteLoopResults(t, carried, results);
   for (const [k, i] of tracked.entries()) {

@@ -37,9 +37,9 @@ export function mergePhis(
   isOld: (variable: Variable) => boolean,
   tell: (how: string) => string,
   inner: ReadonlySet<object>,
-  given: ReadonlySet<Tensor> = none,
+  forcedLeaves: ReadonlySet<Tensor> = none,
 ): Merged {
-  const merger = new PhiMerger(t, isOld, inner, given, true);
+  const merger = new PhiMerger(t, isOld, inner, forcedLeaves, true);
   const build = merger.add(paths, tell);
   const { leaves, options } = merger;
   return { leaves, options, build: (joined) => build(joined, new Map()) };
@@ -54,7 +54,7 @@ export class PhiMerger {
   options = 0;
   readonly #t: Tracer;
   readonly #isOld: (variable: Variable) => boolean;
-  readonly #given: ReadonlySet<Tensor>;
+  readonly #forcedLeaves: ReadonlySet<Tensor>;
   /** Structures by the values that the paths have for them. */
   readonly #builds = new Map<string, Build>();
   /** For each object that a path created, the key of the structure it belongs to. */
@@ -73,21 +73,21 @@ export class PhiMerger {
   readonly #distinguishes: boolean;
 
   /**
-   * `inner`: the builders of the paths' regions. `given`: values that are leaves even if all paths produce the
+   * `inner`: the builders of the paths' regions. `forcedLeaves`: values that are leaves even if all paths produce the
    * same one.
    */
   constructor(
     t: Tracer,
     isOld: (variable: Variable) => boolean,
     inner: ReadonlySet<object>,
-    given: ReadonlySet<Tensor> = none,
+    forcedLeaves: ReadonlySet<Tensor> = none,
     grows = false,
   ) {
     this.#grows = grows;
     this.#inner = inner;
     this.#t = t;
     this.#isOld = isOld;
-    this.#given = given;
+    this.#forcedLeaves = forcedLeaves;
     this.#distinguishes = t.control.plans.distinguishes(t.position());
   }
 
@@ -145,7 +145,11 @@ export class PhiMerger {
     if (!first) return () => known(undefined);
     // A value common to all paths existed before they diverged, unless only one path produces it.
     const shared = present.length === paths.length || !this.#isMadeOnPath(first);
-    if (shared && present.every((path) => isSame(t, path, first)) && !this.#isGiven(first)) {
+    if (
+      shared &&
+      present.every((path) => isSame(t, path, first)) &&
+      !this.#containsForcedLeaf(first)
+    ) {
       return () => first;
     }
     if (present.includes(hole)) throw new Mismatch(describePaths(t, present));
@@ -203,17 +207,19 @@ export class PhiMerger {
     return isKnown && present.every(({ kind }) => kind === 'tensor') ? null : sizes;
   }
 
-  /** Returns whether the variable contains one of the given values. */
-  #isGiven(variable: Variable, above: ReadonlySet<Variable> = new Set()): boolean {
-    if (this.#given.size === 0 || above.has(variable)) return false;
+  /** Returns whether the variable contains a forced leaf. */
+  #containsForcedLeaf(variable: Variable, above: ReadonlySet<Variable> = new Set()): boolean {
+    if (this.#forcedLeaves.size === 0 || above.has(variable)) return false;
     if (variable.kind === 'tensor')
-      return variable.traced !== null && this.#given.has(variable.traced);
+      return variable.traced !== null && this.#forcedLeaves.has(variable.traced);
     if (variable.kind === 'scalar' || variable.kind === 'list' || variable.kind === 'dynamic') {
-      return this.#given.has(variable.tensor);
+      return this.#forcedLeaves.has(variable.tensor);
     }
     const within = new Set([...above, variable]);
     const parts = variable.kind === 'union' ? [variable.selector.which] : [];
-    return [...parts, ...containedIn(variable)].some((part) => part && this.#isGiven(part, within));
+    return [...parts, ...containedIn(variable)].some(
+      (part) => part && this.#containsForcedLeaf(part, within),
+    );
   }
 
   /** Returns whether a path computed or created the value, so that its region must return it. */

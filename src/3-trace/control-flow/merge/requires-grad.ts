@@ -91,7 +91,7 @@ export function flagsOfBranch(
 /** A loop-carried value: its initial value, and its values before and after an iteration in the body. */
 interface CarriedGradient {
   readonly start: Tensor;
-  readonly given: Tensor;
+  readonly input: Tensor;
   readonly end: Tensor;
 }
 
@@ -109,7 +109,7 @@ export function noteLoopResults(
   const after = (requires: Requires): Requires => {
     if (requires === true) return true;
     const below = [...requires].map((each): Requires => {
-      const index = carried.findIndex((other) => other?.given === each);
+      const index = carried.findIndex((other) => other?.input === each);
       return index < 0 ? new Set([each]) : known[index]!;
     });
     if (below.includes(true)) return true;

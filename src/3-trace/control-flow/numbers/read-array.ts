@@ -16,7 +16,9 @@ export function readArray(t: Tracer, variable: TensorVariable): Variable | undef
   if (sizeOf(x.shape) > mostRead) return undefined;
   asOp(t, () => expectReadable(x, 'toArraySync'));
   const shape = [...x.shape];
-  const elements = t.perform<Tensor[]>([x], ([given]) => noGrad(() => elementsOf(given as Tensor)));
+  const elements = t.perform<Tensor[]>([x], ([source]) =>
+    noGrad(() => elementsOf(source as Tensor)),
+  );
   let next = 0;
   const level = (dim: number): Variable => {
     if (dim < shape.length) {

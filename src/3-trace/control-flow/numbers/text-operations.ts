@@ -90,13 +90,13 @@ export function textCall(
   if (receiver.kind !== 'scalar' && receiver.kind !== 'text' && receiver.kind !== 'symbolic') {
     return undefined;
   }
-  const given = args.map((arg) => (arg.kind === 'constant' ? constantOf(t, arg) : null));
-  while (given.length > 0 && given.at(-1) === undefined) given.pop();
-  if (receiver.kind === 'text') return methodOfText(fn, receiver, given);
+  const constants = args.map((arg) => (arg.kind === 'constant' ? constantOf(t, arg) : null));
+  while (constants.length > 0 && constants.at(-1) === undefined) constants.pop();
+  if (receiver.kind === 'text') return methodOfText(fn, receiver, constants);
   const owner = typeOfScalar(t, receiver) === 'number' ? Number.prototype : Boolean.prototype;
-  const [digits = null] = given;
+  const [digits = null] = constants;
   if (!isMethodOf(owner, fn) || !isNumberFormat(fn.name, digits)) return undefined;
-  if (digits === null && given.length > 0) return undefined;
+  if (digits === null && constants.length > 0) return undefined;
   const value = receiver.kind === 'symbolic' ? outerNumber(t, receiver) : receiver;
   const format = { method: fn.name, digits } as NumberFormat;
   return value && { kind: 'text', parts: [{ value, format }] };

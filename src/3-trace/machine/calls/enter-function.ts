@@ -83,10 +83,10 @@ export function enterFunction(
     throw new GraphBreak('not-captured', `${name()} uses super in a class that cannot be found`);
   }
   // The function is guarded by identity, so its cells and bound values are fixed.
-  const given = boundThis ? heldVariable(t, boundThis.value, 'the bound this') : receiver;
+  const thisArgument = boundThis ? heldVariable(t, boundThis.value, 'the bound this') : receiver;
   const thisVariable = lexicalThis
     ? heldVariable(t, lexicalThis.value, 'this')
-    : receiverSeenBy(t, closure, given, name);
+    : receiverSeenBy(t, closure, thisArgument, name);
   const cells = closure.cells.map((value) =>
     heldVariable(t, value, `a variable of ${closure.code.name || 'a function'}`),
   ) as CellReference[];

@@ -34,18 +34,18 @@ export const operatorHandlers: Handlers<
   'unary' | 'binary' | 'toNumeric' | 'increment' | 'toPropertyKey' | 'template'
 > = {
   unary: (t, frame, { dst, operator, src }) => {
-    const given = get(frame, src);
-    if (given.kind === 'union' && operator === 'typeof') {
-      return set(frame, dst, typeOfUnion(t, given));
+    const value = get(frame, src);
+    if (value.kind === 'union' && operator === 'typeof') {
+      return set(frame, dst, typeOfUnion(t, value));
     }
-    if (given.kind === 'union' && operator === '!') {
+    if (value.kind === 'union' && operator === '!') {
       return set(
         frame,
         dst,
-        ask(t, given, (option) => !truthiness(t, option)),
+        ask(t, value, (option) => !truthiness(t, option)),
       );
     }
-    const operand = specialized(given);
+    const operand = specialized(value);
     if (operand.kind === 'scalar') return set(frame, dst, scalarUnary(t, operator, operand));
     switch (operator) {
       case '!':
@@ -169,9 +169,9 @@ function textBinary(
   const text = operator === '+' ? concatenated(t, a, b) : undefined;
   const isText = (each: Variable) => each.kind === 'constant' && typeof each.value === 'string';
   if (operator === '+' && !text && (isText(a) || isText(b))) expectFewTexts(t, [a, b]);
-  const given = [a, b].find((each) => each.kind === 'text');
-  if (text || given?.kind !== 'text') return text;
-  throw textBreak(given, `is an operand of ${operator}`);
+  const dynamicText = [a, b].find((each) => each.kind === 'text');
+  if (text || dynamicText?.kind !== 'text') return text;
+  throw textBreak(dynamicText, `is an operand of ${operator}`);
 }
 
 const unaryNames = { '-': 'negate', '+': 'Number', '~': '~' } as const;

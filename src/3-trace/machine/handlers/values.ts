@@ -171,8 +171,8 @@ function calleeOf({ closure: { fn } }: TraceFrame): FunctionVariable | undefined
 }
 
 function argument(t: Tracer, frame: TraceFrame, index: number): Variable {
-  const given = frame.args[index];
-  if (given) return given;
+  const passed = frame.args[index];
+  if (passed) return passed;
   if (frame.entry === null) return undefinedVariable;
   // Fewer arguments than parameters: a later call may pass more.
   return t.read({ kind: 'argument', frame: frame.entry, index }, undefined);

@@ -44,14 +44,14 @@ export function withRegExp<T>(
 /** `new RegExp(pattern, flags)`, where the pattern may be a regular expression. */
 export function newRegExp(t: Tracer, args: readonly Variable[]): Variable | undefined {
   const [pattern, flags] = args.map((arg) => {
-    const given = specialized(arg);
-    return isPrimitiveVariable(given) && isUndefined(t, given) ? undefined : given;
+    const value = specialized(arg);
+    return isPrimitiveVariable(value) && isUndefined(t, value) ? undefined : value;
   });
   const copied = asRegExp(pattern);
   const copy = copied && copyOf(t, copied);
   const text = copy ? known(copy.source) : (pattern ?? known(''));
-  return withPrimitives(t, [text, flags ?? known(copy?.flags ?? '')], 'string', (given) => {
-    const [source, letters] = given.map((each) => textOfPrimitive(t, each));
+  return withPrimitives(t, [text, flags ?? known(copy?.flags ?? '')], 'string', (primitives) => {
+    const [source, letters] = primitives.map((each) => textOfPrimitive(t, each));
     const regExp = orRaise(t, () => new RegExp(source!, letters));
     return { kind: 'regexp', pattern: regExp.source, flags: regExp.flags, lastIndex: 0 };
   });

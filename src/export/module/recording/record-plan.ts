@@ -47,15 +47,15 @@ export interface Recording {
 }
 
 /** Runs a plan with the executor of real runs, and records what its kernels would do to memory. */
-export function recordPlan(planned: PlannedSubgraph, given: RecordingInputs): Recording {
+export function recordPlan(planned: PlannedSubgraph, inputs: RecordingInputs): Recording {
   const log = new ActionLog();
-  const allocator = new RecordingAllocator(given.place);
+  const allocator = new RecordingAllocator(inputs.place);
   const [active, kernels, profiled] = [events.active, events.kernels, spans.active];
   events.active = false;
   spans.active = false;
   try {
-    return recordingInto(log, { ...given.besides, ...given.choice }, () =>
-      recordRun(planned, given, log, allocator),
+    return recordingInto(log, { ...inputs.besides, ...inputs.choice }, () =>
+      recordRun(planned, inputs, log, allocator),
     );
   } finally {
     events.active = active;

@@ -45,10 +45,10 @@ export class ActionLog {
   }
 
   /** Generated kernels are the last arguments. */
-  host(name: string, given: readonly unknown[]): void {
+  host(name: string, values: readonly unknown[]): void {
     this.#written.clear();
-    const kernels = given.flatMap((each) => this.#recorded.get(each) ?? []);
-    const args = given.slice(0, given.length - kernels.length) as HostArgument[];
+    const kernels = values.flatMap((each) => this.#recorded.get(each) ?? []);
+    const args = values.slice(0, values.length - kernels.length) as HostArgument[];
     this.actions.push({ kind: 'host', name, kernels, args });
   }
 

@@ -37,12 +37,12 @@ function placeOf(
 /** Sums of the entries up to each one, or from it on. */
 const cumsum: OpMapping = (call) => {
   const { to, inputs, attrs } = call;
-  const [given] = inputs as [Value];
-  if (given.shape.length === 0) return given;
-  const x = to.convert(given, wideElement(given.element));
+  const [input] = inputs as [Value];
+  if (input.shape.length === 0) return input;
+  const x = to.convert(input, wideElement(input.element));
   const axis = to.reshape(to.ints([fixedAttr(call, 'dim')]), []);
   const sums = to.op('CumSum', [x, axis], x.element, x.shape, { reverse: attrs.reverse ? 1 : 0 });
-  return to.convert(sums, given.element);
+  return to.convert(sums, input.element);
 };
 
 /** Softmax along the last dimension; halves are computed in float32. */

@@ -76,11 +76,11 @@ export const indexOps = gatheringOps<Value, Emitter>({
     return to.reshape(found, index.shape);
   },
   scatterAlong: (to, x, index, source, { dim: axis, how }) =>
-    widely(to, [x, prefix(to, source, index)], how, (given, values) => {
-      const inputs = [given, index, values].map((each) => withDim(to, each));
+    widely(to, [x, prefix(to, source, index)], how, (widened, values) => {
+      const inputs = [widened, index, values].map((each) => withDim(to, each));
       const attributes = { axis, ...reductionOf(how) };
       const { shape } = inputs[0]!;
-      const written = to.op('ScatterElements', inputs, given.element, shape, attributes);
+      const written = to.op('ScatterElements', inputs, widened.element, shape, attributes);
       return to.reshape(written, x.shape);
     }),
 });

@@ -26,10 +26,10 @@ function inputGradient(call: OpCall): Value {
   const { shape } = call.outputs[0]!;
   const kernel = fixedShape(call, w.shape.slice(2), 'kernel');
   const sizes = fixedShape(call, shape.slice(2), 'size');
-  const given = fixedShape(call, dy.shape.slice(2), 'size');
+  const dySizes = fixedShape(call, dy.shape.slice(2), 'size');
   // The part of the result that the sizes require after the last window.
   const surplus = sizes.map((size, i) => {
-    const covered = (given[i]! - 1) * strides[i]! + dilations[i]! * (kernel[i]! - 1) + 1;
+    const covered = (dySizes[i]! - 1) * strides[i]! + dilations[i]! * (kernel[i]! - 1) + 1;
     return covered - padding[i]! - size;
   });
   const cut = surplus.map((size) => Math.max(size, 0));

@@ -156,7 +156,7 @@ function pointwiseText(
   w: WgslWriter,
   { body, inputs, attrs, place }: TileValues,
   prefix: string,
-  { expr: given, sources, dtype, shape, part }: Extract<TileNode, { kind: 'pointwise' }>,
+  { expr: generic, sources, dtype, shape, part }: Extract<TileNode, { kind: 'pointwise' }>,
   known: ReadonlyMap<number, string>,
 ): string {
   const operands = sources.flatMap((from) => ('operand' in from ? [from.operand] : []));
@@ -186,7 +186,7 @@ function pointwiseText(
     }
     return name;
   };
-  const expr = inPrecision(given, 'single');
+  const expr = inPrecision(generic, 'single');
   const dtypes = sources.map((from) => dtypeOf(from, body, inputs));
   const value = exprText(w, expr, dtypes, dtype, {
     element: (index) => {

@@ -55,10 +55,12 @@ export function rowText(
   w.line(`var ${row} = 0u;`);
   sizes.forEach((size, k) => {
     const dimSize = w.count(`size${k}`, size);
-    const given = w.let(indexText(at(k === 0 ? '0u' : w.count(`choices${k}`, k * chosen))));
+    const signedIndex = w.let(indexText(at(k === 0 ? '0u' : w.count(`choices${k}`, k * chosen))));
     // As a u32: an index from the end overflows to a valid one, an index before the start doesn't.
     const wrap = w.count(`wrap${k}`, wraps ? size : 0);
-    const place = w.let(`select(${given}, ${given} + ${wrap}, ${given} >= ${dimSize})`);
+    const place = w.let(
+      `select(${signedIndex}, ${signedIndex} + ${wrap}, ${signedIndex} >= ${dimSize})`,
+    );
     const stride = w.count(`stride${k}`, strides[k]!);
     w.line(
       `${row} = select(${row} + ${place} * ${stride}, ${none}, ${place} >= ${dimSize} || ${row} == ${none});`,

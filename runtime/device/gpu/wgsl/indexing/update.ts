@@ -223,10 +223,10 @@ export function scatterPlan(combine: Combine) {
     [out]: readonly TensorMeta[],
     attrs: Attrs,
   ): WgslPlan => {
-    const [base, chosen, given] = [x, index, source].map((meta, i) => {
+    const [base, chosen, updates] = [x, index, source].map((meta, i) => {
       return { slot: input(i), meta: meta! };
     });
-    return byElements(out!, chosen!, given!, base!, attrs, combine);
+    return byElements(out!, chosen!, updates!, base!, attrs, combine);
   };
 }
 
