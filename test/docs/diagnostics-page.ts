@@ -96,8 +96,8 @@ export const errorClasses: Readonly<
 
 const errorsHeader = `# Classes of errors
 
-All but the last are \`TostaticError\`s: they say what was given, what is expected, where in your file, and what to do, as text and as properties. What your own code throws keeps its type and
-its fields; while a function is made into one program its message gets your lines with \`<--- HERE\`.
+All but the last are \`TostaticError\`s: they say what was given, what is expected, where in your file, and what to do, as text and as properties. An error of your own code keeps its type and
+fields; while a function is compiled to one program, your source lines with \`<--- HERE\` are added to its message.
 
 | class | when | remedy |
 | --- | --- | --- |
