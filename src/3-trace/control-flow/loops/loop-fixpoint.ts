@@ -116,27 +116,18 @@ export class LoopFixpoint {
     const required = this.#tracked.map((i) => requiresGradFlag(t, starts[i]!).tensor);
     this.#starts = [...flags, ...starts, ...required];
     let inside: State = before;
-    const enter = (region: RegionBuilder) => {
-      for (const flag of flags) region.give(flag);
-      this.#enter(region, flags.length);
-      inside = stateOf(t, frame, existing);
+    const traceRegion = (run: () => PathEnd): TracedBranch => {
+      const region = new RegionBuilder(t.surroundings);
+      return traceBranch(t, frame, region, existing, () => {
+        this.#enter(region, flags);
+        inside = stateOf(t, frame, existing);
+        const end = run();
+        if (!end.test) this.#noteHeld(end, found);
+        return end;
+      });
     };
-    const noteHeld = (end: PathEnd): PathEnd => {
-      const pcs = [loop.header, ...loop.exits];
-      for (const each of heldMoreThanOnce(t, frame, pcs, end.value)) {
-        if (existing.has(each)) held.add(each);
-      }
-      return end;
-    };
-    const head = new RegionBuilder(t.surroundings);
     this.#head =
-      form === 'flagged'
-        ? null
-        : traceBranch(t, frame, head, existing, () => {
-            enter(head);
-            const end = t.execution.runLoopHead(frame, loop);
-            return end.test ? end : noteHeld(end);
-          });
+      form === 'flagged' ? null : traceRegion(() => t.execution.runLoopHead(frame, loop));
     const staysInside = ({ end }: TracedBranch) =>
       end.targets.every((target) => target === loop.header);
     if (this.#head && !this.#head.end.test) {
@@ -147,16 +138,12 @@ export class LoopFixpoint {
       return;
     }
     const from = this.#head ? this.#behindHead(this.#head, inside) : loop.header;
-    const body = new RegionBuilder(t.surroundings);
     if (from === null) {
       this.#path = this.#head!;
       [this.fits, this.specialized] = [false, true];
       return;
     }
-    this.#path = traceBranch(t, frame, body, existing, () => {
-      enter(body);
-      return noteHeld(t.execution.runLoopBody(frame, loop, from));
-    });
+    this.#path = traceRegion(() => t.execution.runLoopBody(frame, loop, from));
     this.fits = form === 'flagged' || staysInside(this.#path);
     const added = this.fits && this.#compare(before, inside, carried, held);
     this.specialized =
@@ -210,10 +197,19 @@ export class LoopFixpoint {
     return end.targets[0] as Pc;
   }
 
-  /** Sets the carried locations to the operands of the body. */
-  #enter(region: RegionBuilder, flags: number): void {
+  /** Notes pre-existing variables that several locations hold after the path. */
+  #noteHeld({ value }: PathEnd, { existing, held }: BodyAnalysis): void {
+    const pcs = [this.#loop.header, ...this.#loop.exits];
+    for (const each of heldMoreThanOnce(this.#t, this.#frame, pcs, value)) {
+      if (existing.has(each)) held.add(each);
+    }
+  }
+
+  /** Sets the carried locations to the inputs of the region, which follow the flags. */
+  #enter(region: RegionBuilder, flags: readonly Tensor[]): void {
     const t = this.#t;
-    let index = flags;
+    for (const flag of flags) region.give(flag);
+    let index = flags.length;
     const leaves = [...leavesOf(this.#carried)];
     const inputs = leaves.map((each) => {
       const start = this.#starts[index++]!;
