@@ -47,13 +47,13 @@ import { valuesTo } from './values-to.ts';
 
 /** A distribution with the probability of 1, or with its log-odds. */
 abstract class OfTrials extends Distribution {
-  protected readonly kind: LikelihoodName;
+  protected readonly given: LikelihoodName;
   protected readonly value: Tensor;
 
   constructor(owner: string, likelihoods: LikelihoodsOf<Operand>, ...surplus: []) {
     const [kind, value] = tidy(() => binaryOf(owner, likelihoods));
     super(value.shape, [], ...surplus);
-    this.kind = kind;
+    this.given = kind;
     this.value = value;
   }
 
@@ -63,17 +63,17 @@ abstract class OfTrials extends Distribution {
 
   /** The probabilities of 1. */
   get probs(): Tensor {
-    return tidy(() => probsOf(this.kind, this.value));
+    return tidy(() => probsOf(this.given, this.value));
   }
 
   /** The log-odds of 1. */
   get logits(): Tensor {
-    return tidy(() => logitsOf(this.kind, this.value));
+    return tidy(() => logitsOf(this.given, this.value));
   }
 
   /** Returns the parameter for a larger batch. */
   protected expanded(batchShape: Shape): { readonly probs?: Tensor; readonly logits?: Tensor } {
-    return { [this.kind]: expand(this.value, batchShape) };
+    return { [this.given]: expand(this.value, batchShape) };
   }
 }
 

@@ -42,7 +42,7 @@ import { expandedKinds, valuesTo } from './values-to.ts';
 
 /** A distribution with a probability for each class. */
 abstract class OfClasses extends Distribution {
-  protected readonly kind: LikelihoodName;
+  protected readonly given: LikelihoodName;
   protected readonly value: Tensor;
 
   constructor(
@@ -53,7 +53,7 @@ abstract class OfClasses extends Distribution {
   ) {
     const [kind, value] = tidy(() => classesOf(owner, likelihoods));
     super(value.shape.slice(0, -1), hasEvents ? value.shape.slice(-1) : [], ...surplus);
-    this.kind = kind;
+    this.given = kind;
     this.value = value;
   }
 
@@ -68,12 +68,12 @@ abstract class OfClasses extends Distribution {
 
   /** Probabilities, normalized. */
   get probs(): Tensor {
-    return tidy(() => classProbsOf(this.kind, this.value));
+    return tidy(() => classProbsOf(this.given, this.value));
   }
 
   /** Log-probabilities, normalized. */
   get logits(): Tensor {
-    return tidy(() => classLogitsOf(this.kind, this.value));
+    return tidy(() => classLogitsOf(this.given, this.value));
   }
 
   override entropy(): Tensor {
@@ -87,7 +87,7 @@ abstract class OfClasses extends Distribution {
   }
 
   protected expanded(batchShape: Shape): { readonly probs?: Tensor; readonly logits?: Tensor } {
-    return { [this.kind]: expand(this.value, [...batchShape, this.numEvents]) };
+    return { [this.given]: expand(this.value, [...batchShape, this.numEvents]) };
   }
 
   /** Draws classes, int32 [...shape, ...batchShape]. */
@@ -184,7 +184,7 @@ export class OneHotCategorical extends OfClasses {
   }
 
   override logProb(value: Tensor): Tensor {
-    return tidy(() => new Categorical({ [this.kind]: this.value }).logProb(argmax(value, -1)));
+    return tidy(() => new Categorical({ [this.given]: this.value }).logProb(argmax(value, -1)));
   }
 
   override enumerateSupport(expanded = true): Tensor {
