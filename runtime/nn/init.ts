@@ -95,8 +95,12 @@ export function truncNormal_(
   b?: number,
 ): Tensor {
   expectTensors('truncNormal_', target);
-  const numbers = argumentsOf('truncNormal_', truncNormalKinds, mean, std, a, b);
-  const { mean: center = 0, std: spread = 1, a: low = -2, b: high = 2 } = numbers;
+  const {
+    mean: center = 0,
+    std: spread = 1,
+    a: low = -2,
+    b: high = 2,
+  } = argumentsOf('truncNormal_', truncNormalKinds, mean, std, a, b);
   if (!(low < high && spread > 0)) {
     throw new ArgumentError({
       what: 'truncNormal_: nothing to draw from',
