@@ -48,6 +48,7 @@ const otherFields: ReadonlySet<string> = new Set<string & keyof Tensor>([
   'traced',
   'hooks',
   'retainsGrad',
+  'isOfLostBase',
   'list',
   'place',
 ]);
