@@ -11,7 +11,7 @@ import { arrayOf, aTensor, callback, either, orNull, that } from '../options/opt
 import { dtypes } from '../spec/dtype.ts';
 import { sameShape } from '../spec/shape.ts';
 import { GradNode, type Target, targetOf } from '../tensor/grad-node.ts';
-import { isTracked, tidy } from '../tensor/lifetime.ts';
+import { isTracked, keep, tensorsIn, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
 /** Shared by `forward` and `backward`; callers may add their own properties for constants. */
@@ -38,8 +38,9 @@ export interface CustomFunction<Inputs extends readonly unknown[], Result extend
 }
 
 /**
- * Returns a function with a custom gradient. `forward` and `backward` run inside `tidy`, which frees temporaries. With
- * `createGraph`, `backward` is recorded like any other code, so it can be differentiated again.
+ * Returns a function with a custom gradient. `forward` and `backward` run inside `tidy`, which frees temporaries, except
+ * tensors in the context, which live as long as the graph. With `createGraph`, `backward` is recorded like any other
+ * code, so it can be differentiated again.
  */
 export function customFunction<Inputs extends readonly unknown[], const Result extends Outputs>(
   rules: CustomFunction<Inputs, Result>,
@@ -100,6 +101,7 @@ export function applyRules<Inputs extends readonly unknown[], Result extends Out
     if (targets.some((target) => target !== null)) {
       const node = new FunctionNode(rules, context, targets, inputs, outputs);
       node.save(kept, inputs, outputs);
+      node.keepContext(outputs);
     }
     return (result instanceof Tensor ? outputs[0] : outputs) as Result;
   });
@@ -131,6 +133,8 @@ class FunctionNode extends GradNode {
   readonly #inputs: readonly (TensorSpec | null)[];
   readonly #outputs: readonly (TensorSpec & { readonly device: Device })[];
   #saved: readonly SavedWithTarget[] = [];
+  /** Tensors created in `forward` that the context refers to. */
+  #kept: readonly Tensor[] = [];
 
   constructor(
     rules: AnyRules,
@@ -158,8 +162,15 @@ class FunctionNode extends GradNode {
     }));
   }
 
+  /** Makes tensors that were created in `forward` and put into the context live until the graph is freed. */
+  keepContext(outputs: readonly Tensor[]): void {
+    const found = tensorsIn({ ...this.#context });
+    this.#kept = found.filter((tensor) => isTracked(tensor) && !outputs.includes(tensor));
+    for (const tensor of this.#kept) keep(tensor);
+  }
+
   override get readsSaved(): boolean {
-    return this.#saved.length > 0;
+    return this.#saved.length + this.#kept.length > 0;
   }
 
   #placeOf(input: number, output: number): Target {
@@ -215,6 +226,7 @@ class FunctionNode extends GradNode {
 
   protected override releaseSaved(): void {
     for (const { value } of this.#saved) value.release();
+    for (const tensor of this.#kept) tensor.dispose();
   }
 }
 
