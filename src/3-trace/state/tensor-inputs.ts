@@ -19,6 +19,9 @@ import { sizeSource } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
 import { constantOf } from './value-guards.ts';
 
+/** What is read of a tensor: its data, or only its layout, dtype and flags. */
+export type Reads = 'data' | 'layout';
+
 export class TensorInputs {
   /** In the order of the program's inputs. */
   readonly list: TensorInput[] = [];
@@ -45,10 +48,14 @@ export class TensorInputs {
     });
   }
 
-  /** Returns the graph value; an outer tensor becomes an input with a guard on its meta. */
-  use(variable: TensorVariable): Tensor {
+  /**
+   * Returns the graph value; an outer tensor becomes an input with a guard on its meta. Throws for the data of a tensor
+   * that the function has disposed, which keeps its layout.
+   */
+  use(variable: TensorVariable, reads: Reads): Tensor {
     const { actual, source, traced: made } = variable;
-    const disposal = this.#t.effects.disposed.get((actual ?? made)!);
+    const { disposed } = this.#t.effects;
+    const disposal = reads === 'data' ? disposed.get((actual ?? made)!) : undefined;
     if (disposal?.when) {
       throw new GraphBreak('branch-effect', 'a tensor is used that a branch may have disposed of');
     }

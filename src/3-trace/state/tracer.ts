@@ -48,7 +48,7 @@ import { lineIn, positionIn } from './position.ts';
 import type { RegionBuilder } from './region-builder.ts';
 import { factsRollback, rollback } from './rollback.ts';
 import { type OperandResolver, type Perform, resolve, type TapeCall } from './tape.ts';
-import { TensorInputs } from './tensor-inputs.ts';
+import { type Reads, TensorInputs } from './tensor-inputs.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
 
 /** A private field that was written, with the path and the access of the first write. */
@@ -283,8 +283,8 @@ export class Tracer {
   }
 
   /** Returns the graph value; an outer tensor becomes an input with a guard on its meta. */
-  use(variable: TensorVariable): Tensor {
-    return this.#inputs.use(variable);
+  use(variable: TensorVariable, reads: Reads = 'data'): Tensor {
+    return this.#inputs.use(variable, reads);
   }
 
   /**

@@ -87,7 +87,7 @@ function readMember(t: Tracer, variable: TensorVariable, key: Key): Variable | u
   if (typeof value === 'function') {
     // A tensor may be disposed twice.
     if (key === 'dispose' || key === Symbol.dispose) readDisposed(t, variable);
-    else t.use(variable);
+    else t.use(variable, 'layout');
     return { kind: 'function', value: value as (...args: never[]) => unknown, source: null };
   }
   const prototype = { kind: 'object', value: Tensor.prototype, source: methods } as const;
@@ -143,7 +143,7 @@ const mayBeLeaf = ({ mayAlias, mergedFrom = [] }: TensorVariable): boolean =>
 function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'shape') {
     if (!variable.shape) {
-      const { shape } = t.use(variable);
+      const { shape } = t.use(variable, 'layout');
       variable.shape = newArray(shape.map((_, dim) => sizeOf(t, variable, dim)));
       t.sizes.shapesRead.push(variable);
     }
@@ -159,7 +159,8 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   }
   if (key === 'disposed') return readDisposed(t, variable);
   if (key === 'requiresGrad' || key === 'isLeaf') {
-    const tensor = t.use(variable);
+    // Disposing a result frees its place in the graph.
+    const tensor = t.use(variable, key === 'isLeaf' ? 'data' : 'layout');
     // A tensor that requires no gradients is a leaf.
     if (requiresGradAlways(t, tensor) === null) {
       const flag = requiresGradFlag(t, tensor);
@@ -167,22 +168,22 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     }
   }
   if (key === 'device') {
-    const { device } = t.use(variable);
+    const { device } = t.use(variable, 'layout');
     return t.read({ kind: 'held', value: device, name: device.name }, device);
   }
   if (key === 'nbytes') {
     const count = elementCount(t, variable);
-    const itemsize = known(t.use(variable).itemsize);
-    return deferToRun(t, '*', [count, itemsize]) ?? known(t.use(variable).nbytes);
+    const itemsize = known(t.use(variable, 'layout').itemsize);
+    return deferToRun(t, '*', [count, itemsize]) ?? known(t.use(variable, 'layout').nbytes);
   }
   if (key === 'strides') {
-    const tensor = t.use(variable);
+    const tensor = t.use(variable, 'layout');
     return newArray(tensor.strides.map((_, dim) => layoutOf(t, tensor, 'strides', dim)));
   }
-  const offset = key === 'offset' && offsetOf(t, t.use(variable));
+  const offset = key === 'offset' && offsetOf(t, t.use(variable, 'layout'));
   if (offset) return offset;
   if (metaProperties.has(key) || key === 'isLeaf') {
-    const value: unknown = t.use(variable)[key as keyof Tensor];
+    const value: unknown = t.use(variable, 'layout')[key as keyof Tensor];
     return known(value as string | number | boolean);
   }
   if (key === 'grad') expectOneTensor(t, variable);
@@ -206,7 +207,7 @@ export function elementCount(t: Tracer, variable: TensorVariable): Variable {
 
 /** Returns a dimension, or the number of elements: a constant unless it may differ between runs. */
 function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variable {
-  const tensor = t.use(variable);
+  const tensor = t.use(variable, 'layout');
   t.rows?.expectNoSize(tensor);
   const value = sizeIn(tensor, { dim, of: 'shape' });
   const { sizes } = t;
