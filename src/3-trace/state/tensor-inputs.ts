@@ -19,7 +19,7 @@ import { sizeSource } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
 import { constantOf } from './value-guards.ts';
 
-/** What is read of a tensor: its data, or only its layout, dtype and flags. */
+/** The part of a tensor that is read: `layout` includes its dtype and flags. */
 export type Reads = 'data' | 'layout';
 
 export class TensorInputs {
