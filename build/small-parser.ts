@@ -3,7 +3,8 @@ import type { Plugin } from 'rolldown';
 /**
  * Drops a third of acorn, which the engine knows better: its checks of regular expressions (Unicode property names
  * and versions, and a parser of patterns), which `src/vm/syntax/parse.ts` doesn't use, and its tables of the
- * characters of names. Texts to be parsed come from the engine, so that its own tables decide.
+ * characters of names. Texts to be parsed come from the engine, so that its own tables decide. Nothing
+ * here parses an older version of the language, or asks for comments: bundlers drop the code for them.
  */
 export const smallParser: Plugin = {
   name: 'small-parser',
@@ -16,6 +17,9 @@ export function withoutTables(code: string): string {
     [/^var scriptValuesAddedInUnicode.*?(?=^\/\/ Object type used to represent tokens)/ms, noState],
     [/^var (?:astralIdentifier|nonASCIIidentifier)(?:Start)?(?:Codes|Chars) = .*\n/gm, ''],
     [/^var nonASCIIidentifierStart = .*?^function isInAstralSet.*?^}\n/ms, ownCharacters],
+    [/\b(?:this|p|parser)\.options\.(?:ranges|onComment|preserveParens)(?!\()/g, 'false'],
+    [/\bthis\.options\.ecmaVersion >=? \d+/g, 'true'],
+    [/\bthis\.options\.ecmaVersion (?:<|===) \d+/g, 'false'],
   ];
   return replacements.reduce((text, [pattern, replacement]) => {
     const replaced = text.replace(pattern, () => replacement);

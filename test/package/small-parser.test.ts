@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { type Options, parse as parseWhole, type Token } from 'acorn';
 import { describe, expect, it } from 'vitest';
 import { withoutTables } from '../../build/small-parser.ts';
 
@@ -7,6 +8,24 @@ const acorn = createRequire(import.meta.url)
   .resolve('acorn')
   .replace(/\.js$/, '.mjs');
 const whole = readFileSync(acorn, 'utf8');
+
+const published = async <T>(): Promise<T> =>
+  import(/* @vite-ignore */ `data:text/javascript,${encodeURIComponent(withoutTables(whole))}`);
+
+/** Syntax that a version of the language after the first has added. */
+const recentSyntax = `#!/usr/bin/env node
+import data, { type as kind, 'a b' as both } from './data.json' with { type: 'json' };
+export * as all from './all.js';
+export { kind as 'c d' };
+class A extends B {
+  static #count = 1_000n; static { A.#count ??= 2n; } accessor; get x() { return #y in this; } #y = new.target;
+  async *rows({ a = 1, ...rest }, [b, , ...c],) { for await (const x of y) yield* x?.[0]?.(...z); }
+}
+label: for (const [i, { j }] of k) { if (i ** 2) continue label; else break; }
+const f = async (x = import('./later.js'), ...y) => ({ x, ['y' + 1]: y, async *g() {}, __proto__: null });
+try { using file = open(); await using other = open(); } catch { let async; async = tag\`a\${1}\\u{61}\`; }
+let of = 0b11 + 0o17 + /(?<name>[\\p{L}--a])/dv.test(import.meta.url); of ||= await f; of &&= 2; delete of?.a.b;
+`;
 
 /** acorn's exports that its types omit. */
 interface Characters {
@@ -18,8 +37,7 @@ describe('the published parser', () => {
   it('takes for names what the engine takes for names', async () => {
     const code = withoutTables(whole);
     expect(code.length).toBeLessThan(0.8 * whole.length);
-    const url = `data:text/javascript,${encodeURIComponent(code)}`;
-    const parser = (await import(/* @vite-ignore */ url)) as Characters;
+    const parser = await published<Characters>();
     // Every character of the first blocks, and each 211th of the others, lone surrogates included.
     const characters = [...Array(0x600).keys()];
     for (let each = 0x600; each <= 0x10ffff; each += 211) characters.push(each);
@@ -32,6 +50,33 @@ describe('the published parser', () => {
       );
     });
     expect(differing).toEqual([]);
+  });
+
+  it('parses as acorn does', async () => {
+    const { parse, Parser } = await published<typeof import('acorn')>();
+    // As in `src/vm/syntax/parse.ts`: patterns are not validated.
+    const unchecked = { validateRegExpFlags() {}, validateRegExpPattern() {} };
+    Object.assign(Parser.prototype, unchecked);
+    const options: Options = { ecmaVersion: 'latest', sourceType: 'module', locations: true };
+    for (const text of [whole, recentSyntax]) {
+      const trees = [parse, parseWhole].map((by) => {
+        const tokens: Token[] = [];
+        const tree = by(text, { ...options, onToken: tokens });
+        return JSON.stringify([tree, tokens], (_, value) =>
+          typeof value === 'bigint' ? `${value}n` : value,
+        );
+      });
+      expect(trees[0] === trees[1]).toBe(true);
+    }
+    for (const text of [
+      'let x; let x;',
+      'with (x) {}',
+      'class A { #a; #a }',
+      'await: 1',
+      'x ??= ',
+    ]) {
+      expect(() => parse(text, options), text).toThrow(SyntaxError);
+    }
   });
 
   it('refuses an acorn that has its tables elsewhere', () => {

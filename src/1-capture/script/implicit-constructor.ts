@@ -19,7 +19,7 @@ export function implicitConstructor(
   if (known) return known;
   const derived = classNode.superClass != null;
   const rest = derived ? '(...args) { super(...args) }' : '() {}';
-  const program = parse(`(class extends Object { constructor${rest} })`, { ecmaVersion: 2022 });
+  const program = parse(`(class extends Object { constructor${rest} })`, { ecmaVersion: 'latest' });
   const synthetic = analyzeScript(program).functions[0];
   if (!synthetic) throw new Error('invariant: a synthetic constructor has one function');
   moveTo(synthetic.node, classNode.start);
