@@ -52,13 +52,18 @@ export interface MathFunctions {
   pow: Binary;
 }
 
+/** The functions that `Math` has as well. */
+export const namesInMath = [
+  ...(['exp', 'expm1', 'log', 'log2', 'log10', 'log1p', 'sin', 'cos', 'tan', 'atan2'] as const),
+  ...(['asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh'] as const),
+];
+
 const engine: MathFunctions = {
-  ...{ exp: Math.exp, expm1: Math.expm1, exp2: (x) => 2 ** x },
-  ...{ log: Math.log, log2: Math.log2, log10: Math.log10, log1p: Math.log1p },
-  ...{ sin: Math.sin, cos: Math.cos, tan: Math.tan, atan2: Math.atan2 },
-  ...{ asin: Math.asin, acos: Math.acos, atan: Math.atan },
-  ...{ sinh: Math.sinh, cosh: Math.cosh, tanh: Math.tanh },
-  ...{ asinh: Math.asinh, acosh: Math.acosh, atanh: Math.atanh },
+  ...(Object.fromEntries(namesInMath.map((name) => [name, Math[name]])) as Pick<
+    typeof Math,
+    (typeof namesInMath)[number]
+  >),
+  exp2: (x) => 2 ** x,
   pow: (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Number.POSITIVE_INFINITY) ? 1 : x ** y),
 };
 

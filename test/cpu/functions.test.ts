@@ -4,7 +4,7 @@ import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { scalarPointwise } from '../../runtime/device/cpu/scalar/pointwise.ts';
 import { math } from '../../runtime/numerics/math.ts';
 import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
-import { F } from '../../runtime/ops/expr/expr-functions.ts';
+import * as F from '../../runtime/ops/expr/expr-functions.ts';
 import { blank, release, run, sample } from './samples.ts';
 
 const x = E.input(0);

@@ -12,8 +12,8 @@ import {
   rejectBool,
 } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import * as F from '../expr/exact-functions.ts';
 import { E } from '../expr/expr.ts';
-import { F } from '../expr/expr-functions.ts';
 import { negated, product } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';

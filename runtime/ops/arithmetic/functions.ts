@@ -3,7 +3,7 @@
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bindFloat, inferFloat, pointwise } from '../core/promotion.ts';
 import { E, type Expr } from '../expr/expr.ts';
-import { F } from '../expr/expr-functions.ts';
+import * as F from '../expr/expr-functions.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { add, mul, neg, sub } from './arithmetic.ts';

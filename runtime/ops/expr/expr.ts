@@ -78,6 +78,9 @@ const compare =
   (fn: CompareFn) =>
   (x: Expr, y: Expr): Expr => ({ kind: 'compare', fn, x, y });
 
+const builders = <F extends string, B>(fns: readonly F[], builder: (fn: F) => B) =>
+  Object.fromEntries(fns.map((fn) => [fn, builder(fn)])) as Readonly<Record<F, B>>;
+
 /** Builders for op records: `E.mul(x, E.const(2))`. */
 export const E = {
   input: (index: number): Expr => ({ kind: 'input', index }),
@@ -91,34 +94,11 @@ export const E = {
   }),
   precision: (single: Expr, double: Expr): Expr => ({ kind: 'precision', single, double }),
   double: (fn: DoubleFn, ...operands: readonly Expr[]): Expr => ({ kind: 'double', fn, operands }),
-  neg: unary('neg'),
-  abs: unary('abs'),
-  exp: unary('exp'),
-  log: unary('log'),
-  sqrt: unary('sqrt'),
-  tanh: unary('tanh'),
-  exp2: unary('exp2'),
-  log2: unary('log2'),
-  sin: unary('sin'),
-  cos: unary('cos'),
-  floor: unary('floor'),
-  ceil: unary('ceil'),
-  trunc: unary('trunc'),
-  round: unary('round'),
-  toInt: unary('toInt'),
-  add: binary('add'),
-  sub: binary('sub'),
-  mul: binary('mul'),
-  div: binary('div'),
-  max: binary('max'),
-  min: binary('min'),
-  pow: binary('pow'),
-  rem: binary('rem'),
-  quotient: binary('quotient'),
-  eq: compare('eq'),
-  ne: compare('ne'),
-  lt: compare('lt'),
-  le: compare('le'),
-  gt: compare('gt'),
-  ge: compare('ge'),
+  ...builders(['neg', 'abs', 'exp', 'log', 'sqrt', 'tanh', 'exp2', 'log2', 'sin', 'cos'], unary),
+  ...builders(['floor', 'ceil', 'trunc', 'round', 'toInt'], unary),
+  ...builders(['add', 'sub', 'mul', 'div', 'max', 'min', 'pow', 'rem', 'quotient'], binary),
+  ...builders(['eq', 'ne', 'lt', 'le', 'gt', 'ge'], compare),
 } as const;
+
+/** The builders that functions are composed of. */
+export const { const: c, mul, add, sub, div, select, lt, gt, neg, abs } = E;

@@ -13,7 +13,7 @@ import { sumTo } from '../core/broadcast.ts';
 import { bindFloats, inferBinary, pointwise } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E } from '../expr/expr.ts';
-import { F } from '../expr/expr-functions.ts';
+import * as F from '../expr/expr-functions.ts';
 import { sigmoid } from '../pointwise/activations.ts';
 import { clampMin, xlogy } from '../pointwise/combining.ts';
 import { logSigmoid } from '../pointwise/smooth-activations.ts';

@@ -9,7 +9,7 @@ import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { floating, inferBinary, pointwise } from '../core/promotion.ts';
 import { E } from '../expr/expr.ts';
-import { F } from '../expr/expr-functions.ts';
+import * as F from '../expr/expr-functions.ts';
 import { defineOp, expectTensor, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { dropWhere, eq } from './comparison.ts';

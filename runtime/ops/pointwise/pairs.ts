@@ -23,7 +23,7 @@ import {
 } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
-import { F } from '../expr/expr-functions.ts';
+import * as F from '../expr/expr-functions.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, saving } from '../record/define-op.ts';

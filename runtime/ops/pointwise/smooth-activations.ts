@@ -11,7 +11,7 @@ import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
 import { bindFloat, inferFloat, inferSame, pointwise } from '../core/promotion.ts';
 import { E, type Expr } from '../expr/expr.ts';
-import { F } from '../expr/expr-functions.ts';
+import * as F from '../expr/expr-functions.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { sigmoid, tanh } from './activations.ts';

@@ -14,7 +14,7 @@ import { cast } from '../core/cast.ts';
 import { bindFloat, floating, inferFloat, pointwise, rejectBool } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
-import { F } from '../expr/expr-functions.ts';
+import * as F from '../expr/expr-functions.ts';
 import { equals, isBelow, isInteger, minus, plus } from '../numbers/number-arithmetic.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';

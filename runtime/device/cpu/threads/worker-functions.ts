@@ -1,4 +1,4 @@
-import { numerics } from '../../../numerics/math.ts';
+import { namesInMath, numerics } from '../../../numerics/math.ts';
 import { errorFunction } from '../core/double-functions.ts';
 
 /**
@@ -6,11 +6,6 @@ import { errorFunction } from '../core/double-functions.ts';
  * load none of our modules (`imported.ts` and `double-functions.ts` define them for the program's own thread). A kernel
  * that calls other functions runs only on the program's thread.
  */
-
-const mathNames = [
-  ...['log2', 'log10', 'log1p', 'expm1', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2'],
-  ...['sinh', 'cosh', 'asinh', 'acosh', 'atanh'],
-] as const;
 
 const power = '(x, y) => x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : x ** y';
 
@@ -35,7 +30,7 @@ export const functionTexts: Readonly<Record<string, string>> = {
   exp264: '(x) => 2 ** x',
   erf64: '(x) => errorFunction(x, false, Math.exp)',
   erfc64: '(x) => errorFunction(x, true, Math.exp)',
-  ...Object.fromEntries(mathNames.map((name) => [`${name}64`, `Math.${name}`])),
+  ...Object.fromEntries(namesInMath.map((name) => [`${name}64`, `Math.${name}`])),
 };
 
 /** Functions that every engine computes identically. */
