@@ -5,33 +5,14 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build } from 'esbuild';
+import { programOf } from './published.ts';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
 const rounds = Number(values.rounds);
 
-// Inside the package, where its own name resolves to the published files.
-const folder = mkdtempSync(join(import.meta.dirname, '.first-calls-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-const program = join(folder, 'first-calls.mjs');
-await build({
-  entryPoints: [join(import.meta.dirname, 'training-jobs/first-calls.ts')],
-  outfile: program,
-  bundle: true,
-  platform: 'node',
-  format: 'esm',
-  plugins: [
-    {
-      name: 'published',
-      setup({ onResolve }) {
-        onResolve({ filter: /src\/index\.ts$/ }, () => ({ path: 'tostatic', external: true }));
-      },
-    },
-  ],
-});
+const program = await programOf('training-jobs/first-calls.ts');
 
 interface Times {
   readonly two: number;
@@ -52,7 +33,7 @@ function median(of: readonly number[]): string {
 
 console.log('| | nothing known | known | eager |\n| --- | --- | --- | --- |');
 for (const job of ['gpt', 'mlp']) {
-  const cache = join(folder, job);
+  const cache = join(dirname(program), job);
   const ways = [
     () => run(job, 'captured', ''),
     () => run(job, 'captured', cache),

@@ -1,7 +1,5 @@
-/** The cost of a call beyond its kernels: guards, finding the entry, graph breaks, the first call. Minima of short runs. */
+/** Microseconds of the guards of a call, and the first call of a long function. Minima of short runs. */
 
-import { cpu } from '../runtime/device/cpu/cpu-device.ts';
-import { opNamed } from '../runtime/ops/op-table.ts';
 import { staticRecord } from '../src/dispatch/static-functions.ts';
 import { GuardSet } from '../src/guards/guard.ts';
 import { nn, randn, type StaticFunction, type Tensor, toStatic } from '../src/index.ts';
@@ -54,31 +52,6 @@ function passOf<F extends (...args: never[]) => unknown>(
   return { guards: guards.length, microseconds };
 }
 
-function oneOp(): { call: number; kernel: number } {
-  const f = toStatic((x: Tensor) => x.relu());
-  const x = randn([16]);
-  const out = randn([16]);
-  const launch = cpu.prepare(opNamed('relu'), [x], [out], {});
-  const kernel = least(() => launch([x], [out]), 2000);
-  const call = least(() => f(x).dispose(), 2000);
-  return { call, kernel };
-}
-
-/** Three reads of values between small ops, each of which breaks the graph. */
-function breaks(): { call: number; eager: number } {
-  const body = (x: Tensor) => {
-    let y = x;
-    for (let i = 0; i < 3; i++) {
-      const sum = y.mul(0.5).relu().sum().itemSync();
-      y = y.add(sum > 1e9 ? 1 : 2);
-    }
-    return y;
-  };
-  const f = toStatic(body);
-  const x = randn([16]);
-  return { call: least(() => f(x).dispose(), 2000), eager: least(() => body(x).dispose(), 2000) };
-}
-
 function firstCall(): number {
   const make = () =>
     toStatic((x: Tensor) => {
@@ -103,14 +76,5 @@ console.log(
 const parameters = parameterHit();
 console.log(
   `guard hit, 100 parameters and ${parameters.guards} guards: ${parameters.microseconds.toFixed(2)} µs (≤ 5)`,
-);
-const { call, kernel } = oneOp();
-console.log(
-  `one-op function: ${call.toFixed(2)} µs, kernel ${kernel.toFixed(2)} µs, ` +
-    `above it ${(call - kernel).toFixed(2)} µs (≤ 3)`,
-);
-const broken = breaks();
-console.log(
-  `three graph breaks among 12 ops: ${broken.call.toFixed(1)} µs, eager ${broken.eager.toFixed(1)} µs`,
 );
 console.log(`first call of 200 ops: ${firstCall().toFixed(0)} ms (≤ 150)`);

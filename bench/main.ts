@@ -7,8 +7,8 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-// This runner, a module that measures limits, and a bench that needs the published files.
-const notBenches = new Set(['main', 'machine-limits', 'first-calls']);
+// This runner, modules that benches import, and benches that need the published files.
+const notBenches = new Set(['main', 'machine-limits', 'published', 'first-calls', 'calls']);
 const names = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -3))
