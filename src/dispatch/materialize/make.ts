@@ -210,10 +210,20 @@ const compilers: {
     const over = compileRecipe(make.over);
     const { what, next, done } = make;
     return {
-      build: (values) => iteratorOf(over(values) as object, what),
+      build: (values) => {
+        const items = over(values) as object;
+        const iterator = iteratorOf(items, what);
+        if (Array.isArray(items)) iterated.set(iterator, items);
+        return iterator;
+      },
       advance: (value) => {
         const iterator = value as Iterator<unknown>;
+        const array = iterated.get(iterator);
+        const length = array?.length ?? next;
+        // An iterator ends for good where it finds an array's end, which later code may move.
+        if (array && length < next) array.length = next;
         for (let i = 0; i < next; i++) iterator.next();
+        if (array && length < next) array.length = length;
         // Where the number of elements differs between calls, steps weren't counted. Elements added later aren't visited.
         if (done) while (!iterator.next().done);
       },
@@ -317,10 +327,15 @@ const NativePromise = Promise;
 const { all, allSettled, any, race, resolve } = Promise;
 const promiseMethods = { all, allSettled, any, race };
 
+/** The arrays of iterators that aren't at their positions yet. */
+const iterated = new WeakMap<object, unknown[]>();
+
 /** Uses the built-in method: a user's class may override it. */
-function iteratorOf(over: object, what: 'keys' | 'values' | 'entries'): unknown {
-  if (collectionType(over)) return callNative(over, what);
-  return Array.isArray(over) ? apply(arrayMethods[what], over, []) : (over as Int8Array)[what]();
+function iteratorOf(over: object, what: 'keys' | 'values' | 'entries'): object {
+  if (collectionType(over)) return callNative(over, what) as object;
+  return ArrayBuffer.isView(over)
+    ? (over as Int8Array)[what]()
+    : (apply(arrayMethods[what], over, []) as object);
 }
 
 const { keys, values, entries } = Array.prototype;

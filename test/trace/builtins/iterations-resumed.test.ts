@@ -31,8 +31,8 @@ function clear(entries: Entries): void {
   else entries.clear();
 }
 
-/** What happens to the collection before the iteration, and at its second element. */
-const changes: Record<string, readonly [(e: Entries) => void, (e: Entries) => void]> = {
+/** What happens to the collection before the iteration, at its second element, and there after the break. */
+const changes: Record<string, readonly ((e: Entries) => void)[]> = {
   'empty before': [
     (e) => {
       clear(e);
@@ -63,6 +63,13 @@ const changes: Record<string, readonly [(e: Entries) => void, (e: Entries) => vo
     },
   ],
   'next one dropped': [() => {}, (e) => drop(e, 3)],
+  'all dropped, later others added': [
+    () => {},
+    clear,
+    (e) => {
+      for (const key of [6, 7, 8, 9]) put(e, key);
+    },
+  ],
   'all exchanged': [
     () => {},
     (e) => {
@@ -94,13 +101,14 @@ describe.each(Object.keys(kinds))('an interrupted iteration over a %s', (kind) =
             fn: (x: Tensor) => {
               const entries = origin === 'outer' ? outer : kinds[kind]!();
               if (origin === 'made, then known to native code') native(entries);
-              changes[change]![0](entries);
+              changes[change]![0]!(entries);
               const visited: unknown[] = [];
               for (const each of iterations[iteration]!(entries)) {
                 visited.push(Array.isArray(each) ? [...each] : each);
                 if (visited.length === 2) {
-                  changes[change]![1](entries);
+                  changes[change]![1]!(entries);
                   if (x.sum().itemSync() > 0) visited.push('positive');
+                  changes[change]![2]?.(entries);
                 }
                 if (visited.length > 9) break;
               }
@@ -114,4 +122,17 @@ describe.each(Object.keys(kinds))('an interrupted iteration over a %s', (kind) =
       }
     }
   });
+});
+
+it('an interrupted iteration over arguments', () => {
+  expectSameAsEager(() => ({
+    fn: function fn(x: Tensor) {
+      // biome-ignore lint/complexity/noArguments: what is tested
+      const iterator = arguments[Symbol.iterator]();
+      iterator.next();
+      const positive = x.sum().itemSync() > 0;
+      return [x.add(1), positive, [...iterator]];
+    },
+    args: () => [values([3]), 2, 'three'],
+  }));
 });
