@@ -75,10 +75,14 @@ class Context implements FunctionContext {
   }
 }
 
-/** Performs one call of the function with these rules. */
+/**
+ * Performs one call of the function with these rules. `keepsTraced`: for a traced call, whose context is the tracer's,
+ * whether `forward` has put tensors of its own into it.
+ */
 export function applyRules<Inputs extends readonly unknown[], Result extends Outputs>(
   rules: CustomFunction<Inputs, Result>,
   inputs: Inputs,
+  keepsTraced?: () => boolean,
 ): Result {
   const recorded = gradEnabled();
   const targets = inputs.map((input) =>
@@ -101,7 +105,7 @@ export function applyRules<Inputs extends readonly unknown[], Result extends Out
     if (targets.some((target) => target !== null)) {
       const node = new FunctionNode(rules, context, targets, inputs, outputs);
       node.save(kept, inputs, outputs);
-      node.keepContext(outputs);
+      node.keepContext(outputs, keepsTraced?.() === true);
     }
     return (result instanceof Tensor ? outputs[0] : outputs) as Result;
   });
@@ -135,6 +139,7 @@ class FunctionNode extends GradNode {
   #saved: readonly SavedWithTarget[] = [];
   /** Tensors created in `forward` that the context refers to. */
   #kept: readonly Tensor[] = [];
+  #keepsTraced = false;
 
   constructor(
     rules: AnyRules,
@@ -162,15 +167,21 @@ class FunctionNode extends GradNode {
     }));
   }
 
-  /** Makes tensors that were created in `forward` and put into the context live until the graph is freed. */
-  keepContext(outputs: readonly Tensor[]): void {
-    const found = tensorsIn({ ...this.#context });
+  /**
+   * Makes tensors that were created in `forward` and put into the context, by themselves or in arrays and plain objects,
+   * live until the graph is freed.
+   */
+  keepContext(outputs: readonly Tensor[], keepsTraced: boolean): void {
+    this.#keepsTraced = keepsTraced;
+    // Getters, which are the user's, don't run.
+    const properties = Object.values(Object.getOwnPropertyDescriptors(this.#context));
+    const found = tensorsIn(properties.map(({ value }): unknown => value));
     this.#kept = found.filter((tensor) => isTracked(tensor) && !outputs.includes(tensor));
     for (const tensor of this.#kept) keep(tensor);
   }
 
   override get readsSaved(): boolean {
-    return this.#saved.length + this.#kept.length > 0;
+    return this.#keepsTraced || this.#saved.length + this.#kept.length > 0;
   }
 
   #placeOf(input: number, output: number): Target {

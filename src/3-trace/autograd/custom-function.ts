@@ -8,6 +8,7 @@ import { InvariantError } from '../../../runtime/errors/invariant.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { containedIn } from '../control-flow/locations/contained-variables.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
@@ -18,6 +19,7 @@ import {
   type NewObjectVariable,
   newArray,
   type ObjectVariable,
+  type TensorVariable,
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
@@ -63,12 +65,17 @@ export function traceCustomFunction(
   const traceRule = (rule: Variable, args: readonly Variable[]) =>
     t.execution.callInside(rule, rulesObject, [context, ...args], gradEnabled());
 
+  let keepsTraced = false;
   const traced = {
     ...(rules.name === undefined ? {} : { name: rules.name }),
     forward: (ctx: FunctionContext, ..._inputs: readonly unknown[]) => {
       context.entries.set('needsInputGrad', newArray(ctx.needsInputGrad.map(known)));
       const result = outputsOf(t, traceRule(forward, args));
       ctx.saveForBackward(...(t.autograd.saved.get(context) ?? []));
+      const tensors = [result].flat();
+      keepsTraced = tensorsPutInto(context).some(
+        (each) => !each.source && !args.includes(each) && !tensors.includes(t.use(each)),
+      );
       return result;
     },
     backward: (ctx: FunctionContext, ...gradients: Tensor[]) => {
@@ -81,7 +88,9 @@ export function traceCustomFunction(
   };
   // Arguments that are not tensors are visible to `forward` only.
   const inputs = args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : arg));
-  const outputs = asEagerly(() => t.attempt(() => t.runOnce(() => applyRules(traced, inputs))));
+  const outputs = asEagerly(() =>
+    t.attempt(() => t.runOnce(() => applyRules(traced, inputs, () => keepsTraced))),
+  );
   const tensors = outputs instanceof Tensor ? [outputs] : outputs;
   for (const { gradEdge } of tensors) {
     if (gradEdge) watch(t, gradEdge.node, site);
@@ -89,6 +98,22 @@ export function traceCustomFunction(
   return outputs instanceof Tensor
     ? t.result(outputs)
     : newArray(outputs.map((output) => t.result(output)));
+}
+
+/** Returns the tensors in an object, in its arrays and plain objects. */
+function tensorsPutInto(object: NewObjectVariable): readonly TensorVariable[] {
+  const seen = new Set<Variable>();
+  const found: TensorVariable[] = [];
+  const visit = (variable: Variable | null): void => {
+    if (!variable || seen.has(variable)) return;
+    seen.add(variable);
+    if (variable.kind === 'tensor') found.push(variable);
+    else if (variable.kind === 'newArray' || variable.kind === 'newObject') {
+      containedIn(variable).forEach(visit);
+    }
+  };
+  visit(object);
+  return found;
 }
 
 function watch(t: Tracer, node: GradNode, site: ReturnType<typeof siteOf>): void {

@@ -56,12 +56,16 @@ const backwards = {
 };
 
 describe.each(Object.entries(contexts))('%s', (_name, forward) => {
-  it.each(Object.entries(backwards))('%s', (_count, retained) => {
+  const ways = Object.entries(backwards).flatMap(([count, retained]) =>
+    [true, false].map((direct) => ({ count, retained, direct })),
+  );
+  it.each(ways)('$count, directly: $direct', ({ retained, direct }) => {
     const outcome = (wrap: (f: (x: Tensor) => number) => (x: Tensor) => number): unknown => {
       const w = tensor([1.5, -2]).requiresGrad_();
       const called = square(forward);
       const step = wrap((x) => {
-        const loss = called(w.mul(x)).sum();
+        // Without another op that keeps a value, only the context can be read too often.
+        const loss = called(direct ? w : w.mul(x)).sum();
         for (const retainGraph of retained) loss.backward(undefined, { retainGraph });
         return 1;
       });

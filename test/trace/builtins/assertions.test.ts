@@ -65,6 +65,29 @@ describe('an assertion', () => {
     }
   });
 
+  it('of a function of the user in place of the host calls it', () => {
+    const [before, ok] = [console.assert, assert.ok];
+    const calls: unknown[] = [];
+    Object.assign(console, { assert: (...args: unknown[]) => calls.push(args) });
+    Object.assign(assert, { ok: (...args: unknown[]) => calls.push(args) });
+    const native = calls.push.bind(calls) as (value: unknown) => number;
+    Object.defineProperty(native, 'name', { get: () => calls.push('its name is read') });
+    try {
+      expectSameAsEager(() => ({
+        fn: (x: Tensor) => {
+          console.assert(true, 'console');
+          assert.ok(true, 'node');
+          return x.mul(2);
+        },
+        args: () => [weights([2])],
+        state: () => calls.splice(0),
+      }));
+    } finally {
+      Object.assign(console, { assert: before });
+      Object.assign(assert, { ok });
+    }
+  });
+
   it('of data is left to Node', () => {
     expectSameAsEager(
       () => ({

@@ -4,6 +4,7 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { truthiness } from '../../state/value-guards.ts';
 import { looselyEqual, strictlyEqual } from '../../values/equality.ts';
+import { isRefused } from '../../variables/code-of.ts';
 import { specialized } from '../../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../../variables/variable.ts';
 
@@ -37,25 +38,31 @@ const assertions = {
 
 type Name = keyof typeof assertions;
 
-/** Traces `console.assert`, and `assert` of Node where it compares no contents. Undefined for other calls. */
+/**
+ * Traces `console.assert`, and `assert` of Node where it compares no contents. Undefined for other calls, among them
+ * those of a function of the user's in place of the host's.
+ */
 export function assertInGraph(
   t: Tracer,
-  fn: { readonly name: string },
+  fn: AnyFunction,
   args: readonly Variable[],
 ): Variable | undefined {
   const assertion = assertionOf(fn);
-  const does = assertion?.(t, ...args.map(specialized));
-  if (does === false && fn !== console.assert) throw new GraphBreak('throw', `${fn.name}() fails`);
+  if (!assertion || !isRefused(t.codeOf.called(fn))) return undefined;
+  const does = assertion(t, ...args.map(specialized));
+  if (does === false && fn !== console.assert) throw new GraphBreak('throw', 'an assertion fails');
   return does ? undefinedVariable : undefined;
 }
 
-function assertionOf(fn: { readonly name: string }): Assertion | undefined {
+type AnyFunction = (...args: never[]) => unknown;
+
+function assertionOf(fn: AnyFunction): Assertion | undefined {
   if (fn === console.assert) return holds;
-  // Loads the module only for functions with such a name.
-  if (!Object.hasOwn(assertions, fn.name)) return undefined;
-  const name = fn.name as Name;
+  // Loads the module only for functions with such a name, which a getter of the user's could tell.
+  const name: unknown = Object.getOwnPropertyDescriptor(fn, 'name')?.value;
+  if (typeof name !== 'string' || !Object.hasOwn(assertions, name)) return undefined;
   const assert = globalThis.process?.getBuiltinModule?.('node:assert');
-  return assert?.[name] === fn ? assertions[name] : undefined;
+  return assert?.[name as Name] === fn ? assertions[name as Name] : undefined;
 }
 
 /** Values of the device are only known to the program. */
