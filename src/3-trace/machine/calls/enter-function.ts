@@ -126,7 +126,7 @@ function receiverSeenBy(
   if (isNullish(t, receiver)) return heldVariable(t, globalThis, 'globalThis');
   throw new GraphBreak(
     'unsupported-value',
-    `${name()} is sloppy and is called as a method of a primitive`,
+    `${name()} is sloppy and is called with a primitive as this`,
   );
 }
 
