@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { scalarPointwise } from '../../runtime/device/cpu/scalar/pointwise.ts';
+import { compilePointwise } from '../../runtime/device/cpu/wasm/pointwise-kernel.ts';
 import { math } from '../../runtime/numerics/math.ts';
 import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
 import { textOf } from '../../runtime/ops/expr/expr-nodes.ts';
@@ -241,6 +242,18 @@ describe('generated kernels', () => {
     expect(run(expr, [floats], [outFloat], { value: 0.5 })).toEqual([[0, 0.25, 0.5, 0.75, 1]]);
     expect(run(expr, [ints], [outInt], { value: -3 })).toEqual([[-0 + 0, -3, -6, -9, -12]]);
     release(floats, ints, outFloat, outInt);
+  });
+
+  it('read each attribute only in the forms that they compute with', () => {
+    const forms = (expr: Expr, dtype: DType) => {
+      const walks = ['contiguous', 'contiguous'] as const;
+      const { attrs } = compilePointwise({ expr, dtypes: [dtype, dtype], walks });
+      return attrs.map(({ name, form }) => `${name} ${form}`);
+    };
+    const expr = E.add(E.mul(x, E.attr('by')), E.mul(E.attr('more'), E.attr('by')));
+    expect(forms(expr, 'float32')).toEqual(['by f32', 'more f32']);
+    expect(forms(expr, 'int32')).toEqual(['by i32', 'more i32']);
+    expect(forms(expr, 'float64')).toEqual(['by f64', 'more f64']);
   });
 
   it('tell signatures apart that differ in operands nobody reads', () => {

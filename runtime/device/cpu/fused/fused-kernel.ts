@@ -11,8 +11,7 @@ import { type FunctionBuilder, get, type Local } from '../wasm/assembler/functio
 import { emitDecode } from '../wasm/assembler/half.ts';
 import { compile } from '../wasm/assembler/module-builder.ts';
 import {
-  AttrLocals,
-  attrNames,
+  KernelAttrs,
   nanosecondsOf,
   type PointwiseKernel,
   type RowCursor,
@@ -48,7 +47,7 @@ interface PartValue {
 }
 
 class FusedWriter {
-  readonly attrs: AttrLocals;
+  readonly attrs: KernelAttrs;
   readonly #f: FunctionBuilder;
   readonly #body: KernelBody;
   readonly #cursors: readonly StripCursor[];
@@ -80,12 +79,7 @@ class FusedWriter {
     }));
     this.#stores = this.#placeStores(kinds.length - body.results.length);
     this.#placeStrips();
-    this.attrs = new AttrLocals(f, kinds.length);
-    for (const part of body.parts) {
-      for (const name of attrNames(part.expr)) {
-        this.attrs.load(fusedAttr(part.attrsOf, name), this.#isDouble(part));
-      }
-    }
+    this.attrs = new KernelAttrs(f, kinds.length);
     f.countDown(rows, 1, () => this.#row(n));
   }
 
@@ -134,11 +128,6 @@ class FusedWriter {
         if (!this.#strips.has(part)) this.#strips.set(part, this.#strips.size);
       }
     });
-  }
-
-  /** Whether the part on its own computes in float64. */
-  #isDouble({ operands, dtype }: KernelPart): boolean {
-    return isDouble([...operands.map((operand) => this.#dtypeOf(operand)), dtype]);
   }
 
   #dtypeOf(operand: KernelPart['operands'][number]): DType {

@@ -3,7 +3,6 @@ import { sizeOf } from '../../../spec/shape.ts';
 import type { Launch, Operand } from '../../device.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import { heap, partArgumentsBytes } from '../core/heap.ts';
-import { addressOf } from '../core/kernel.ts';
 import type { Loops } from '../core/loops.ts';
 import { argumentsAt } from '../core/scratch.ts';
 import { mostParts } from '../threads/control.ts';
@@ -41,7 +40,10 @@ export function bindLoops(
   const n = loops.shape[rank - 1]!;
   const rows = rank > 1 ? loops.shape[rank - 2]! : 1;
   const count = kinds.length;
-  const steps = loops.strides.map((strides, k) => strides.map((s) => s * dtypes[kinds[k]!].bytes));
+  const elementBytes = kinds.map((dtype) => dtypes[dtype].bytes);
+  const steps = loops.strides.map((strides, k) => strides.map((s) => s * elementBytes[k]!));
+  const rowSteps = steps.map((each) => each[rank - 2] ?? 0);
+  const elementSteps = steps.map((each) => each[rank - 1]!);
   const attrWords = attrWordsOf(kernel, attrs);
   const outer = loops.shape.slice(0, -2);
   const addresses = new Array<number>(count).fill(0);
@@ -70,14 +72,17 @@ export function bindLoops(
   return (inputs: readonly Operand[], outputs: readonly Operand[], now?: Attrs) => {
     const words = heap.i32;
     for (let k = 0; k < count; k++) {
-      operands[k] = k < inputs.length ? inputs[k]! : outputs[k - inputs.length]!;
-      addresses[k] = addressOf(operands[k]!, kinds[k]!);
-      words[argumentWords + k * 3 + 1] = rank > 1 ? steps[k]![rank - 2]! : 0;
-      words[argumentWords + k * 3 + 2] = steps[k]![rank - 1]!;
+      const operand = k < inputs.length ? inputs[k]! : outputs[k - inputs.length]!;
+      operands[k] = operand;
+      addresses[k] = operand.holder!.ptr + operand.offset * elementBytes[k]!;
+      words[argumentWords + k * 3] = addresses[k]!;
+      words[argumentWords + k * 3 + 1] = rowSteps[k]!;
+      words[argumentWords + k * 3 + 2] = elementSteps[k]!;
     }
     if (kernel.attrs.length > 0) putAttrs(kernel, now, attrWords, argumentWords + count * 3);
     const isShared = parts.areWorthIt && pool.shares(work) && !overlaps(operands, written, steps);
-    runOuter(0, isShared);
+    if (isShared || outer.length > 0) runOuter(0, isShared);
+    else run(argumentsAt, n, rows);
     if (isShared) parts.run();
   };
 }

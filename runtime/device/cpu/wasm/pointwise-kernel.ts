@@ -3,7 +3,7 @@ import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { inPrecision, isDouble } from '../../../ops/expr/expr-precision.ts';
 import type { DType } from '../../../spec/dtype.ts';
 import { argumentsAt } from '../core/scratch.ts';
-import { i32, load } from './assembler/code.ts';
+import { type Code, i32, load } from './assembler/code.ts';
 import { type Cursor, Elements, type Walk, type Width } from './assembler/elements.ts';
 import { ExprEmitter, type NumberForm } from './assembler/expr-emitter.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
@@ -66,12 +66,12 @@ export function rowCursor(
   };
 }
 
-/** The attributes of a kernel, loaded into locals before its loops. */
-export class AttrLocals {
+/** The attributes that a kernel reads, in the forms that it computes with: each is loaded once, before its loops. */
+export class KernelAttrs {
   /** In the order of their locations. */
   readonly places: AttrPlace[] = [];
   readonly #f: FunctionBuilder;
-  readonly #locals = new Map<string, Local>();
+  readonly #loaded = new Map<string, Code>();
   #next: number;
 
   constructor(f: FunctionBuilder, operands: number) {
@@ -79,24 +79,23 @@ export class AttrLocals {
     this.#next = attrsAt(operands);
   }
 
-  /** int32 and float32 uses of an attribute need two locals; float64 arithmetic a third. */
-  load(name: string, isDouble: boolean): void {
-    for (const form of isDouble ? doubleForms : singleForms) {
+  of(name: string, form: NumberForm): Code {
+    const key = `${name} ${form}`;
+    let value = this.#loaded.get(key);
+    if (!value) {
       const isWide = form === 'f64';
-      const value = load(isWide ? 'v128.load64_splat' : 'v128.load32_splat', i32(this.#next));
-      this.#locals.set(`${name} ${form}`, this.#f.local('v128', value));
+      const at = i32(this.#next);
+      value = this.#f.constant(load(isWide ? 'v128.load64_splat' : 'v128.load32_splat', at));
+      this.#loaded.set(key, value);
       this.places.push({ name, form });
       this.#next += isWide ? 8 : 4;
     }
-  }
-
-  of(name: string, form: NumberForm): Local {
-    return this.#locals.get(`${name} ${form}`)!;
+    return value;
   }
 }
 
 class PointwiseWriter {
-  readonly attrs: AttrLocals;
+  readonly attrs: KernelAttrs;
   readonly #f: FunctionBuilder;
   readonly #signature: PointwiseSignature;
   readonly #cursors: readonly RowCursor[];
@@ -114,8 +113,7 @@ class PointwiseWriter {
     this.#cursors = signature.dtypes.map((dtype, k) =>
       rowCursor(f, at, k, { dtype, walk: signature.walks[k]! }),
     );
-    this.attrs = new AttrLocals(f, this.#cursors.length);
-    for (const name of attrNames(signature.expr)) this.attrs.load(name, this.#width === 2);
+    this.attrs = new KernelAttrs(f, this.#cursors.length);
     f.countDown(rows, 1, () => this.#row(n));
   }
 
@@ -166,14 +164,6 @@ class PointwiseWriter {
     });
     return this.#elements.stored(emitter, expr, kinds[0]!);
   }
-}
-
-const singleForms: readonly NumberForm[] = ['f32', 'i32'];
-const doubleForms: readonly NumberForm[] = ['f32', 'i32', 'f64'];
-
-/** Returns the names of the attributes that an expression reads. */
-export function attrNames(expr: Expr): Set<string> {
-  return new Set(nodesOf(expr).flatMap((node) => (node.kind === 'attr' ? [node.name] : [])));
 }
 
 export function compilePointwise(signature: PointwiseSignature): PointwiseKernel {

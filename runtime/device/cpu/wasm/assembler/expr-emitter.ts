@@ -72,7 +72,7 @@ const intComparisons: { readonly [F in CompareFn]: PlainOp } = {
 /** Returns the values of leaves: the current vector of an operand, the splat of an attribute. */
 interface Leaves {
   readonly input: (index: number) => Local;
-  readonly attr: (name: string, form: NumberForm) => Local;
+  readonly attr: (name: string, form: NumberForm) => Code;
 }
 
 /** Converts masks of two float64 to masks of the first two 32-bit lanes, and back. */
@@ -151,7 +151,7 @@ export class ExprEmitter {
       case 'const':
         return this.#f.constant(numberCode(expr.value, form));
       case 'attr':
-        return get(this.#leaves.attr(expr.name, form === 'mask' ? 'f32' : form));
+        return this.#leaves.attr(expr.name, form === 'mask' ? 'f32' : form);
       case 'unary':
         return this.#unary(expr.fn, expr.x, form);
       case 'binary':
