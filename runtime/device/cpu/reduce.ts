@@ -66,7 +66,9 @@ function bindReduction(
 
   const perRow = columns.size * count * perElement;
   const outer = sizeOf(rows.outer.shape);
-  const work = outer * rows.size * perRow * sizeOf(before.shape);
+  const perOuter = sizeOf(before.shape);
+  const isOne = outer * perOuter === 1;
+  const work = outer * rows.size * perRow * perOuter;
   const height = Math.ceil(Math.ceil(leastPart / perRow) / rowsAtOnce) * rowsAtOnce;
   const hasRows =
     !apart && last <= 0 && rows.size * perRow >= leastCall && outer * rows.size > 2 * height;
@@ -78,7 +80,8 @@ function bindReduction(
   return ([source], [target]) => {
     const at = [addressOf(source!, dtype), addressOf(target!, dtype)];
     if (!(hasRows || together) || !pool.shares(work)) {
-      walk(rows.outer, at, () => alone(at[0]!, at[1]!));
+      if (isOne) take(at[1]!, at[0]!, rows.size, accumulates);
+      else walk(rows.outer, at, () => alone(at[0]!, at[1]!));
       return;
     }
     if (together) {
