@@ -371,7 +371,7 @@ const onlyThrows = ({ result: { outcome } }: Entry): boolean =>
 
 /** Whether execution reached a break after a small segment. */
 export function isFragment({ entry }: Break | NativeProgress): boolean {
-  const ops = entry?.subgraph ? entry.part.stages!.forward.ops.length : 0;
+  const ops = entry?.subgraph?.usual.stages.forward.ops.length ?? 0;
   return ops > 0 && ops < fragmentOps;
 }
 

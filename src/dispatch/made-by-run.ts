@@ -35,12 +35,9 @@ export class MadeByRun {
   /** `captured`: values read before the effects. */
   of(values: RunValues, captured: readonly unknown[]): CreatedObjects {
     const { outputs, made } = values;
-    const own: Tensor[] = [];
-    for (let i = 0; i < outputs.length; i++) {
-      if (!this.#stored.has(i) && isNew(outputs[i]!, values)) own.push(outputs[i]!);
-    }
+    const isOwn = (output: Tensor, i: number) => !this.#stored.has(i) && isNew(output, values);
     return {
-      own,
+      own: outputs.every(isOwn) ? outputs : outputs.filter(isOwn),
       stored: this.#stored.size === 0 ? none : this.#storedIn(values),
       containers:
         this.#containers.length === 0 ? none : this.#containers.map((i) => made[i] as object),

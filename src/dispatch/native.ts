@@ -139,8 +139,7 @@ function tensorCall(frame: Frame, keepsNoOperand: KeepsNoOperand): TensorCall | 
   const instruction = closure.code.instructions[pc]!;
   if (instruction.op !== 'call' || !keepsNoOperand(registers[instruction.callee])) return undefined;
   const { receiver, args, dst: result } = instruction;
-  const given = args.map((reg) => registers[reg]);
-  if (receiver !== null) given.push(registers[receiver]);
+  const given = (receiver === null ? args : [receiver, ...args]).map((reg) => registers[reg]);
   if (!given.every((each) => isReadPlainly(each))) return undefined;
   const operands = given.every(isSingle) ? given : tensorsIn(given);
   return { pc, result, before: registers[result], operands };

@@ -42,7 +42,8 @@ export class PlainReads {
 
   /** Called after a pass, so that no objects are kept alive. */
   forget(): void {
-    this.#values.fill(unread);
+    const values = this.#values;
+    for (let i = 0; i < values.length; i++) values[i] = unread;
   }
 
   #placeOf(source: Source): Place {
