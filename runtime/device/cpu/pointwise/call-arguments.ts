@@ -54,22 +54,14 @@ export function attrWordsOf({ attrs: names }: PointwiseKernel, attrs: Attrs): re
 
 /** Writes the attributes as the kernel reads them: `bound`, unless the launch has its own numbers. */
 export function putAttrs(
-  { attrs: names }: PointwiseKernel,
+  kernel: PointwiseKernel,
   now: Attrs | undefined,
   bound: readonly number[],
   at: number,
 ): void {
+  const values = now ? attrWordsOf(kernel, now) : bound;
   const words = heap.i32;
-  if (!now) {
-    for (let i = 0; i < bound.length; i++) words[at + i] = bound[i]!;
-    return;
-  }
-  let to = at;
-  for (let i = 0; i < names.length; i++) {
-    const { name, form } = names[i]!;
-    const count = bitsOf(now[name] as number, form);
-    for (let k = 0; k < count; k++) words[to++] = attrBits[k]!;
-  }
+  for (let i = 0; i < values.length; i++) words[at + i] = values[i]!;
 }
 
 /** Whether a kernel writes elements that it reads at another position, so that the order matters. */

@@ -53,7 +53,7 @@ export function bindLoops(
   const runOuter = (dim: number, isShared: boolean): void => {
     if (dim === outer.length) {
       if (isShared) {
-        parts.add(addresses, steps);
+        parts.add(addresses);
         return;
       }
       const words = heap.i32;
@@ -79,7 +79,7 @@ export function bindLoops(
       words[argumentWords + k * 3 + 1] = rowSteps[k]!;
       words[argumentWords + k * 3 + 2] = elementSteps[k]!;
     }
-    if (kernel.attrs.length > 0) putAttrs(kernel, now, attrWords, argumentWords + count * 3);
+    putAttrs(kernel, now, attrWords, argumentWords + count * 3);
     const isShared = parts.areWorthIt && pool.shares(work) && !overlaps(operands, written, steps);
     if (isShared || outer.length > 0) runOuter(0, isShared);
     else run(argumentsAt, n, rows);
@@ -113,8 +113,11 @@ class NestParts extends Parts {
     this.areWorthIt = inner.n * inner.rows * nanoseconds >= leastCall;
   }
 
-  /** Adds parts of the two inner dimensions, with each operand's first element at its address. */
-  add(addresses: readonly number[], steps: readonly (readonly number[])[]): void {
+  /**
+   * Adds parts of the two inner dimensions, with each operand's first element at its address and its steps in the
+   * arguments of the call.
+   */
+  add(addresses: readonly number[]): void {
     for (let row = 0; row < this.#rows; row += this.#height) {
       const height = Math.min(this.#height, this.#rows - row);
       for (let from = 0; from < this.#n; from += this.#width) {
@@ -123,7 +126,7 @@ class NestParts extends Parts {
         const block = partWords + part * this.#operands * 3;
         for (let k = 0; k < this.#operands; k++) {
           const rowStep = words[argumentWords + k * 3 + 1]!;
-          const step = steps[k]!.at(-1)!;
+          const step = words[argumentWords + k * 3 + 2]!;
           words[block + k * 3] = addresses[k]! + row * rowStep + from * step;
           words[block + k * 3 + 1] = rowStep;
           words[block + k * 3 + 2] = step;
