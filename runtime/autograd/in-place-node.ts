@@ -30,8 +30,8 @@ export function recordInPlace(
   const target = inputs[0]!;
   const alone = isAlone(target, op);
   const family = alone ? null : target.family;
+  refuse(op, target, alone);
   const base = family?.base ?? target;
-  refuse(op, target, base, alone);
   const toBase = targetOf(base);
   const targets = targetsOf(op, inputs);
   const before = readsTarget(op, inputs, targets) ? copyTarget() : target;
@@ -39,8 +39,7 @@ export function recordInPlace(
     run(before === target ? null : before);
     const saved = inputs.map((input) => (input === target ? before : input));
     const write = new OpNode(op, attrs, targets, saved, [target]);
-    const isWhole = base === target && !base.isOfLostBase;
-    const node = isWhole ? write : new RebasedNode(toBase, write, regionOf(target, base));
+    const node = base === target ? write : new RebasedNode(toBase, write, regionOf(target, base));
     base.setGradEdge({ node, index: 0 });
     if (family) noteWrite(family);
   } finally {
@@ -108,8 +107,9 @@ function isAlone(target: Tensor, op: OpRecord): boolean {
   return family?.base.disposed === true && family.lease.live === 1;
 }
 
-function refuse(op: OpRecord, target: Tensor, base: Tensor, alone: boolean): void {
+function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
   const name = userName(op);
+  const base = alone ? target : (target.family?.base ?? target);
   if (base.requiresGrad && base.isLeaf && !base.disposed)
     throw writeToLeaf(name, target, base === target);
   if (!op.vjp) {
@@ -120,7 +120,7 @@ function refuse(op: OpRecord, target: Tensor, base: Tensor, alone: boolean): voi
       remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
     });
   }
-  if (alone || isReached(target, base, op)) return;
+  if (alone || isReached(target, op)) return;
   throw new AutogradError({
     what: `${name}: a write in place to memory that several tensors show`,
     given: `a ${formatSpec(target)} tensor whose memory others show, too: a view made in noGrad, or one of several views of a disposed tensor`,
@@ -140,9 +140,11 @@ export function writeToLeaf(name: string, target: Tensor, isLeaf: boolean): Auto
 }
 
 /** Whether the write reaches the base of the target, whose views follow it. Detached handles see the values alone. */
-function isReached(target: Tensor, base: Tensor, op: OpRecord): boolean {
+function isReached(target: Tensor, op: OpRecord): boolean {
+  const { family } = target;
+  const base = family?.base ?? target;
   if (base.disposed) return false;
   // The hidden base and its other views may be gone by now.
-  if (base.hasHiddenBase && handlesOn(target, op) > (target.family?.lease.live ?? 1)) return false;
+  if (base.hasHiddenBase && handlesOn(target, op) > (family?.lease.live ?? 1)) return false;
   return base === target || isWritable(target, base);
 }

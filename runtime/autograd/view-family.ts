@@ -2,7 +2,6 @@ import { isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { invariant } from '../errors/invariant.ts';
 import { minus } from '../ops/numbers/number-arithmetic.ts';
 import type { OpRecord } from '../ops/record/define-op.ts';
-import { contiguousStrides } from '../spec/shape.ts';
 import { retainAt, targetOf } from '../tensor/grad-node.ts';
 import type { FamilyLease, Tensor, ViewFamily } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
@@ -86,14 +85,9 @@ export function noteWrite(family: ViewFamily): void {
   family.version++;
 }
 
-/** Returns the elements of the base that the view covers. The gradient of the base is contiguous. */
+/** Returns the elements of the base that the view covers. */
 export function regionOf(view: TensorMeta, base: TensorMeta): Region {
-  const { shape, strides, offset } = view;
-  return {
-    shape,
-    strides: view === base ? contiguousStrides(shape) : strides,
-    offset: minus(offset, base.offset),
-  };
+  return { shape: view.shape, strides: view.strides, offset: minus(view.offset, base.offset) };
 }
 
 /** Returns the dimension with the smallest stride if elements of a region overlap; else undefined. */

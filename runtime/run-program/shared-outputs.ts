@@ -9,14 +9,13 @@ import type { Tensor } from '../tensor/tensor.ts';
 
 /**
  * The tensor that an output is a view of, as in eager execution: an input or another output. `found`: it depends on a
- * branch or loop, so it is identified by its memory after the run. `hidden`: the view was taken in `noGrad`. `lost`: the
- * caller doesn't get it, and `isShared` if another output is a view of it, too. Null: no base, although other handles,
- * such as those from `detach()`, may share the memory.
+ * branch or loop, so it is identified by its memory after the run. `hidden`: the caller doesn't get it, or the view was
+ * taken in `noGrad`. Null: no base, although other handles, such as those from `detach()`, may share the memory.
  */
 export type OutputBase =
   | { readonly of: 'inputs' | 'outputs'; readonly index: number }
-  | { readonly of: 'found' | 'hidden' }
-  | { readonly of: 'lost'; readonly isShared: boolean }
+  | { readonly of: 'found' }
+  | { readonly of: 'hidden' }
   | null;
 
 /** Makes outputs views of their bases, so that a recorded write to one affects the other. */
@@ -29,12 +28,7 @@ export function joinShared(
     const base = bases[i]!;
     const output = outputs[i]!;
     const { holder } = output;
-    if (!base) continue;
-    if (base.of === 'lost') {
-      output.isOfLostBase = true;
-      if (!base.isShared) continue;
-    }
-    if (!holder || holder.handles === 1) continue;
+    if (!base || !holder || holder.handles === 1) continue;
     const known = baseAmong(inputs, outputs, bases, base, holder);
     if (known === output) continue;
     if (known?.holder === holder) joinViews(known, output);
@@ -51,7 +45,7 @@ function baseAmong(
 ): Tensor | undefined {
   if (base.of === 'inputs') return inputs[base.index];
   if (base.of === 'outputs') return outputs[base.index];
-  if (base.of !== 'found') return undefined;
+  if (base.of === 'hidden') return undefined;
   return (
     inputs.find((each) => each.holder === holder) ??
     outputs.find((each, k) => bases[k]?.of === 'found' && each.holder === holder && isWhole(each))
@@ -88,11 +82,10 @@ export function outputBases(
         ? itself
         : outputs.findIndex((other) => bases.baseOf(other) === base && isWholeOf(other, base));
     if (itself < 0 && bases.isUnrecorded(base)) return { of: 'hidden' };
+    // Without other views of its base, which the caller doesn't get, a view is written alone.
     const isOther = (other: ValueId, k: number) =>
       tensors[k] !== tensors[i] && bases.baseOf(other) === base;
-    const isLost = output < 0 || (output === i && itself < 0);
-    // Without other views of its base, a view is written alone.
-    if (isLost) return { of: 'lost', isShared: output < 0 && outputs.some(isOther) };
+    if (output < 0) return outputs.some(isOther) ? { of: 'hidden' } : null;
     return output === i ? null : { of: 'outputs', index: output };
   });
 

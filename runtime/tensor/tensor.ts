@@ -114,8 +114,6 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
   hooks: HookEntry[] | null = null;
   /** Set by `retainGrad()`: backward also fills `.grad` of this result. */
   retainsGrad = false;
-  /** Whether it is a view that a program returned without its base: overwritten, its gradient is zero, not null. */
-  isOfLostBase = false;
   // Private fields, so that they can change in a handle that the user has frozen.
   #list: HandleList | null = null;
   #hasHiddenBase = false;

@@ -48,7 +48,6 @@ const otherFields: ReadonlySet<string> = new Set<string & keyof Tensor>([
   'traced',
   'hooks',
   'retainsGrad',
-  'isOfLostBase',
   'list',
   'place',
 ]);
