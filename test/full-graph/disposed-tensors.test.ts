@@ -65,3 +65,17 @@ describe.each(Object.entries(tensors))('%s', (_tensor, disposedIn) => {
     if (!throws) expect(captured.stats().breaks).toEqual([]);
   });
 });
+
+it('a tensor without gradients is a leaf, also after disposal', () => {
+  const step = (x: Tensor, y: Tensor): unknown[] => {
+    const z = x.mul(2);
+    z.dispose();
+    y.dispose();
+    return [z.isLeaf, y.isLeaf];
+  };
+  const captured = toStatic(step, { fullGraph: true });
+  for (let call = 0; call < 2; call++) {
+    expect(captured(ones([2, 3]), ones([2, 3]))).toEqual(step(ones([2, 3]), ones([2, 3])));
+  }
+  expect(captured.stats().breaks).toEqual([]);
+});

@@ -158,8 +158,9 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   }
   if (key === 'disposed') return readDisposed(t, variable);
   if (key === 'requiresGrad' || key === 'isLeaf') {
+    const tensor = t.use(variable, 'layout');
     // Disposing a result frees its place in the graph.
-    const tensor = t.use(variable, key === 'isLeaf' ? 'data' : 'layout');
+    if (key === 'isLeaf' && requiresGradAlways(t, tensor) !== false) t.use(variable);
     // A tensor that requires no gradients is a leaf.
     if (requiresGradAlways(t, tensor) === null) {
       const flag = requiresGradFlag(t, tensor);
