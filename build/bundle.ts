@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type InputOptions, type Plugin, rolldown } from 'rolldown';
 import { families } from '../runtime/ops/op-families.ts';
 import { dividedExports } from './divided-exports.ts';
+import { nodeEntries } from './node-entries.ts';
 import {
   type OwnFunctions,
   type OwnTexts,
@@ -116,6 +117,29 @@ const entries = [
   'src/cli/main',
   'src/cli/compare/variant-process',
   'src/cli/run/run-worker',
+];
+
+/**
+ * The chunk that reads `TOSTATIC_NUMERICS`. Only entries for Node load it: pages would load the portable functions with
+ * it.
+ */
+const environment = 'environment';
+
+/** Entries that differ in Node only by loading that chunk. */
+const sameInNode = [
+  'runtime/index',
+  'runtime/functions',
+  'runtime/load',
+  'runtime/nn/index',
+  'runtime/optim/index',
+  'runtime/distributions/index',
+  'runtime/data/mnist',
+  'runtime/weights/index',
+  'src/export/index',
+  'src/onnx/index',
+  'src/onnxruntime/index',
+  'src/onnxruntime/web',
+  'src/tensorboard/index',
 ];
 
 const notInPages = new Set(['gl', 'webgpu', 'os', 'worker_threads']);
@@ -269,6 +293,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       ownEdges(compiled),
       withoutModuleNames,
       withoutIdleImports,
+      nodeEntries(environment, sameInNode),
       dividedExports([
         { of: 'runtime/functions', path: 'names/functions' },
         { of: 'runtime/index', path: 'names/runtime', first: 'methods' },
@@ -290,6 +315,11 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     codeSplitting: {
       // Each file in the order of its modules: some register what others look up.
       groups: [
+        {
+          name: environment,
+          test: (id) => id === join(compiled, 'runtime/numerics/environment.js'),
+          includeDependenciesRecursively: false,
+        },
         // These refer to nearly every op, so pages that use only functions drop them.
         {
           name: 'methods',

@@ -78,13 +78,13 @@ function chunkOf(bundle: OutputBundle, fileName: string): OutputChunk {
   return file;
 }
 
-function chunkNamed(bundle: OutputBundle, name: string): OutputChunk {
+export function chunkNamed(bundle: OutputBundle, name: string): OutputChunk {
   const found = Object.values(bundle).filter((file) => file.type === 'chunk' && file.name === name);
   if (found.length !== 1) throw new Error(`${found.length} chunks named ${name}`);
   return found[0] as OutputChunk;
 }
 
-const between = (from: string, to: string): string => {
+export const between = (from: string, to: string): string => {
   const path = posix.relative(posix.dirname(from), to);
   return path.startsWith('.') ? path : `./${path}`;
 };

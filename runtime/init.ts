@@ -3,7 +3,8 @@ import { wideVectors } from './device/cpu/wasm/assembler/wide-vectors.ts';
 import { deviceNamed, deviceNames } from './device/current.ts';
 import type { Device } from './device/device.ts';
 import { ArgumentError, DeviceError } from './errors/errors.ts';
-import { checkedNumerics, chooseNumerics, kernelsExist, type Numerics } from './numerics/math.ts';
+import { chooseNumerics } from './numerics/choose-numerics.ts';
+import { kernelsExist, type Numerics } from './numerics/math.ts';
 import { expectOptions, type OptionKinds } from './options/expect-options.ts';
 import { anyNumber, flag, oneOf, text } from './options/option-kinds.ts';
 
@@ -63,7 +64,7 @@ const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
  */
 export async function init(name: string, options: InitOptions = {}): Promise<Device> {
   expectOptions('init', options, initKinds);
-  if (options.numerics !== undefined) chooseNumerics(checkedNumerics(options.numerics, 'init'));
+  if (options.numerics !== undefined) chooseNumerics(options.numerics, 'init');
   if (options.revectorize) await revectorize();
   if (options.threads !== undefined) {
     pool.threads = options.threads;

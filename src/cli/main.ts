@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The `tostatic` command. */
 
+import '../../runtime/numerics/environment.ts';
 import { Command } from 'commander';
 import { packageVersion } from '../options/package-version.ts';
 import { checkFile } from './check/check-file.ts';

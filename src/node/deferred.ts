@@ -1,5 +1,6 @@
 /** `tostatic/deferred` for Node: the compiler is the one of `tostatic`, with the engine's inspector and the cache. */
 
+import '../../runtime/numerics/environment.ts';
 import { deferredToStatic } from '../deferred/deferred-to-static.ts';
 import { LateCompiler } from '../deferred/late-compiler.ts';
 

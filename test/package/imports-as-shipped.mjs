@@ -19,9 +19,11 @@ export async function resolve(specifier, context, next) {
   }
   const file = url.slice(root.length).replace(/\.ts$/, '.js');
   // What Node gets by the name of the package.
-  const entry = file === 'src/index.js' ? 'src/node/index.js' : file;
-  const built = new URL(`dist/${entry}`, shipped);
-  if (!existsSync(fileURLToPath(built))) {
+  const inNode = file === 'src/index.js' ? 'src/node/index.js' : `node/${file}`;
+  const built = [inNode, file]
+    .map((entry) => new URL(`dist/${entry}`, shipped))
+    .find((url) => existsSync(fileURLToPath(url)));
+  if (!built) {
     throw new Error(`${specifier} of ${context.parentURL} is no entry of the package`);
   }
   return { url: built.href, format: 'module', shortCircuit: true };

@@ -135,6 +135,23 @@ describe('package', () => {
     expect(printed).toBe('loaded\n');
   });
 
+  it('every entry point that computes reads the numerics of the environment', () => {
+    const text = `for (const entry of ${JSON.stringify(entryPoints)}) {
+      await import(entry).catch(({ message }) => console.log(entry, message.split('\\n')[0]));
+    }`;
+    writeFileSync(join(home, 'numerics.mjs'), text);
+    const env = { ...process.env, TOSTATIC_NUMERICS: 'exact' };
+    const printed = execFileSync(process.execPath, ['numerics.mjs'], {
+      cwd: home,
+      encoding: 'utf8',
+      env,
+    });
+    const computing = entryPoints.filter((entry) => !/probe|plugin/.test(entry));
+    expect(printed.trim().split('\n')).toEqual(
+      computing.map((entry) => `${entry} TOSTATIC_NUMERICS: no such numerics`),
+    );
+  });
+
   it('the runtime alone computes and loads no compiler', () => {
     const printed = runModule(
       'runtime-only.mjs',

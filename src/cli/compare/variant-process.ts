@@ -1,5 +1,6 @@
 /** The child process of own-process.ts: receives a request, measures, and sends the reply. */
 
+import '../../../runtime/numerics/environment.ts';
 import { setDevice } from '../../../runtime/device/current.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { init } from '../../../runtime/init.ts';
