@@ -32,12 +32,14 @@ const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'
 const onDemand = 'library';
 
 /**
- * Loaded when a program is read from a file: the first module, for some programs the second, and those of the op
+ * Loaded when a program is read from a file: the first module, for some programs some of the next three, and those of the op
  * families that the program names. They stay separate modules that refer to chunks, since a bundler keeps all
  * exports of a dynamically imported module.
  */
-const programReader = 'runtime/save/parts-reader';
-const predictor = 'runtime/save/parts-predictor';
+const programReader = 'runtime/save/in-parts/reader';
+const predictor = 'runtime/save/in-parts/predictor';
+const controlCompiler = 'runtime/save/in-parts/control';
+const backwardRunner = 'runtime/save/in-parts/backward';
 /** What `toStatic` of `tostatic/deferred` loads when it compiles: a module that refers to chunks, too. */
 const lateCompiler = 'src/deferred/compiler';
 const familyModule = (name: string) => `runtime/ops/families/${name}`;
@@ -235,7 +237,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       'src/1-capture/marked/probe',
       'runtime/functions',
       'runtime/load',
-      'runtime/save/load-in-parts',
+      'runtime/save/in-parts/load-in-parts',
       'src/deferred/index',
       'runtime/ops/op-families',
       'runtime/index',
@@ -244,7 +246,14 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   // A device that is loaded later refers to this: in the library, bundlers would keep all of it.
   const tiledBody = join(compiled, 'runtime/device/tiled-body.js');
   const names = Object.keys(families);
-  const later = [programReader, predictor, lateCompiler, ...names.map(familyModule)];
+  const later = [
+    programReader,
+    predictor,
+    controlCompiler,
+    backwardRunner,
+    lateCompiler,
+    ...names.map(familyModule),
+  ];
   const setups = ['runtime/base-setup', 'runtime/setup'];
   const loaded = await loadedBy(options([...entries, ...setups, familyModule('core'), ...later]));
   const methods = loaded('runtime/setup');
@@ -264,7 +273,12 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   own('loading', new Set([...loaded('runtime/load'), ...[...deferring].filter(isShared)]));
   own('deferring', deferring);
   for (const name of names) own(`ops-${chunkOf[name]}`, loaded(familyModule(name)));
-  own('running', loaded(programReader));
+  const [controlling, differentiating] = [loaded(controlCompiler), loaded(backwardRunner)];
+  // What both use is apart from either, so that neither loads the other.
+  const both = [...controlling].filter((id) => differentiating.has(id));
+  own('running', new Set([...loaded(programReader), ...both]));
+  own('differentiating', differentiating);
+  own('controlling', controlling);
   own('simulating', loaded(predictor));
   own('ops-operators', new Set([...methods].filter((id) => !/tensor-methods|setup/.test(id))));
   const chunksOfOps = new Set(owner.values());

@@ -25,8 +25,8 @@ export {
   tensor,
 } from './ops/core/create.ts';
 export { seed } from './random/seed.ts';
+export { load, loadProgram } from './save/in-parts/load-in-parts.ts';
 export type { FileSource, LoadFileOptions } from './save/load-file.ts';
-export { load, loadProgram } from './save/load-in-parts.ts';
 export type { LoadedProgram } from './save/loaded-program.ts';
 export { keep, tidy } from './tensor/lifetime.ts';
 export { Tensor } from './tensor/tensor.ts';

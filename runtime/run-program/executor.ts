@@ -21,8 +21,8 @@ import {
   type StepActions,
 } from './backend/backend-program.ts';
 import { changingAttrs } from './changing-attrs.ts';
-import { compileControl } from './control/compile-control.ts';
 import { lateMemory, RunMemory } from './late-memory.ts';
+import { laterPart } from './later-parts.ts';
 import { skipIfMissing } from './optional-operands.ts';
 import type { Action, BindPlan } from './scope/action.ts';
 import { identityOfView } from './scope/identity.ts';
@@ -244,7 +244,8 @@ function compileOp(step: Step, results: ResultMemory, binding: Binding): BoundOp
   if (kernel.kind === 'control') {
     const bindPlan: BindPlan = (plan, own, gradients) =>
       new Executable(plan, own, gradients, { backend: synchronous(backend), counter });
-    return { action: compileControl(kernel.form, step, values, bindPlan), computable: null };
+    const compile = laterPart('compileControl');
+    return { action: compile(kernel.form, step, values, bindPlan), computable: null };
   }
   if (kernel.kind === 'view') return { action: compileView(step, values), computable: null };
   return compileKernel(step, values, results, backend !== null);

@@ -3,7 +3,7 @@ import { ListMark } from '../device/tensor-list.ts';
 import type { TakenPath, TakenRegion } from '../program/higher-order-gradients.ts';
 import type { PlannedSubgraph, Step } from '../program/plan.ts';
 import type { ValueTable } from '../program/program.ts';
-import { operandsOfRun } from './control/call.ts';
+import { operandsOfRun } from './control/operands-of-runs.ts';
 import type { RegionRun } from './control/region.ts';
 import { Tape } from './control/tape.ts';
 import { Slot } from './scope/scope.ts';

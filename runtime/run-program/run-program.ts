@@ -8,14 +8,15 @@ import type { ValueId, ValueTable } from '../program/program.ts';
 import { ScalarProgram, scalarInputs, scalarTableIn } from '../program/scalars.ts';
 import { type Target, targetOf } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { BackwardVariants } from './backward/backward-variants.ts';
-import { type ContinuedTarget, continuedTargets } from './backward/gradient-accumulators.ts';
-import { RecordedBackwards } from './backward/higher-order-gradients.ts';
+import type { BackwardVariants } from './backward/backward-variants.ts';
+import type { ContinuedTarget } from './backward/gradient-accumulators.ts';
+import type { RecordedBackwards } from './backward/higher-order-gradients.ts';
 import { type WatchedInput, watched } from './compacted-inputs.ts';
 import { takeDynamic } from './dynamic-outputs.ts';
 import { enter, enterCompact } from './enter.ts';
 import { Executable } from './executor.ts';
-import { RunProgramNode } from './grad-node.ts';
+import type { RunProgramNode } from './grad-node.ts';
+import { laterPart } from './later-parts.ts';
 import { MemorySnapshot } from './memory-snapshot.ts';
 import { identityOfInput, noteIdentity } from './scope/identity.ts';
 import { type Scope, ScopePool, type Slot } from './scope/scope.ts';
@@ -64,18 +65,22 @@ export class Subgraph {
     this.#scalarTable = scalarTableIn(planned);
     this.#scalars = new ScalarProgram(this.#scalarTable);
     const { values, backward } = planned;
-    const continued = backward ? continuedTargets(backward, values) : { targets: [], values };
+    const running = backward && laterPart('runBackward');
+    const continued = running
+      ? running.continuedTargets(backward, values)
+      : { targets: [], values };
     this.continuedSums = continued.targets;
     this.values = continued.values;
     this.stored = (backward?.saved.withData ?? []).filter((id) => values[id]!.device.expectLanded);
-    this.backwards = backward && new BackwardVariants(backward, values);
-    this.recorded = backward?.higherOrder
-      ? new RecordedBackwards(
-          backward.higherOrder,
-          (own) => this.recordedPart(own),
-          this.#scalarTable,
-        )
-      : null;
+    this.backwards = running && new running.BackwardVariants(backward, values);
+    this.recorded =
+      running && backward.higherOrder
+        ? new running.RecordedBackwards(
+            backward.higherOrder,
+            (own) => this.recordedPart(own),
+            this.#scalarTable,
+          )
+        : null;
     this.regionResults = this.recorded ? resultsOfRegions(planned.forward) : none;
     this.scopes = new ScopePool(this.values.length, this.#scalars.size);
     const { backend = null } = planned;
@@ -221,7 +226,7 @@ export class Subgraph {
 
   /** Returns the node of one run, with `owners` handles referring to it. */
   protected nodeFor(scope: Scope, targets: readonly Target[], owners: number): RunProgramNode {
-    return new RunProgramNode(this, scope, targets, owners);
+    return new (laterPart('runBackward').RunProgramNode)(this, scope, targets, owners);
   }
 
   /** Binds the program of a recorded backward. */

@@ -1,5 +1,8 @@
 import { invariant } from '../errors/invariant.ts';
 import { opTable } from '../ops/op-table.ts';
+import { compileControl } from '../run-program/control/compile-control.ts';
+import { provideParts } from '../run-program/later-parts.ts';
+import { runBackward } from '../run-program/run-backward.ts';
 import { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
 import {
   type FileSource,
@@ -13,6 +16,7 @@ import { readProgram } from './program-format.ts';
 
 const reader: ProgramReader = async () => {
   invariant(opTable.size > 0, 'programs name ops');
+  provideParts({ compileControl, runBackward });
   return { read: readProgram, predict: predictedBytes };
 };
 

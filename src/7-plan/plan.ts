@@ -1,5 +1,8 @@
 import { oncePerProgram, type Program, type ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
+import { compileControl } from '../../runtime/run-program/control/compile-control.ts';
+import { provideParts } from '../../runtime/run-program/later-parts.ts';
+import { runBackward } from '../../runtime/run-program/run-backward.ts';
 import { once } from '../programs/once.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { Simulatable } from './control/simulate-plan.ts';
@@ -22,6 +25,9 @@ import {
   predictedOnWorstPath,
   withControl,
 } from './predicted-bytes.ts';
+
+// What runs programs doesn't import these: pages may load them later, with a saved program.
+provideParts({ compileControl, runBackward });
 
 /** Returns the bytes of a program's inputs plus the peak beyond them, in a good order. */
 export function roughBytes(program: Program, donated: ReadonlySet<ValueId> = new Set()): number {

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { cond, save, type Tensor, tensor, toStatic } from '../../src/index.ts';
 import { installed } from './installed.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -150,6 +151,43 @@ describe('package', () => {
     expect(printed.trim().split('\n')).toEqual(
       computing.map((entry) => `${entry} TOSTATIC_NUMERICS: no such numerics`),
     );
+  });
+
+  it('tostatic/load alone runs saved programs with a branch and a backward', async () => {
+    const weight = tensor([[1, -2]], { requiresGrad: true });
+    const program = toStatic(
+      (x: Tensor, w: Tensor) => {
+        const product = x.mul(w);
+        return cond(
+          product.sum().gt(0),
+          () => product.exp().sum(),
+          () => product.square().sum(),
+        );
+      },
+      { fullGraph: true },
+    );
+    const given = [[[3, 1]], [[1, 3]]];
+    const expected = given.map((x) => {
+      weight.grad = null;
+      const result = program(tensor(x), weight);
+      result.backward();
+      return [result.itemSync(), weight.grad!.toArraySync()];
+    });
+    await save(program, join(home, 'branch.tostatic'));
+    const printed = runModule(
+      'branch.mjs',
+      `import { load, tensor } from 'tostatic/load';
+      const program = await load(new URL('branch.tostatic', import.meta.url));
+      const weight = tensor([[1, -2]], { requiresGrad: true });
+      const found = ${JSON.stringify(given)}.map((x) => {
+        weight.grad = null;
+        const result = program(tensor(x), weight);
+        result.backward();
+        return [result.itemSync(), weight.grad.toArraySync()];
+      });
+      console.log(JSON.stringify(found));`,
+    );
+    expect(JSON.parse(printed)).toEqual(expected);
   });
 
   it('the runtime alone computes and loads no compiler', () => {

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { families } from '../../runtime/ops/op-families.ts';
-import { load as loadInParts } from '../../runtime/save/load-in-parts.ts';
+import { load as loadInParts } from '../../runtime/save/in-parts/load-in-parts.ts';
 import {
   type LoadedProgram,
   load,

@@ -1,6 +1,5 @@
 import { DynamicTensor } from '../../device/dynamic-tensor.ts';
 import { type ListItem, TensorList } from '../../device/tensor-list.ts';
-import { invariant } from '../../errors/invariant.ts';
 import { type GivenOperand, type OperandForm, operandsOf } from '../../program/dynamic-call.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
@@ -9,20 +8,11 @@ import { Slot } from '../scope/scope.ts';
 import { backwardOperands } from './backward-operands.ts';
 import { decided } from './decisions.ts';
 import { movedCallOperands, takeFrom } from './moved-operands.ts';
+import { keepOperands, operandsOfRun } from './operands-of-runs.ts';
 import { readNumber } from './read-number.ts';
 import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
 import { Tape } from './tape.ts';
-
-/** The operands of each run of a call, for its backward. */
-const brought = new WeakMap<RegionRun, readonly GivenOperand[]>();
-
-/** Returns the operands of a run that is on a tape. */
-export function operandsOfRun(region: RegionRun): readonly GivenOperand[] {
-  const shapes = brought.get(region);
-  invariant(shapes, 'a call that is differentiated was run');
-  return shapes;
-}
 
 /**
  * Runs the program for the operands' shapes. Tensors of data-dependent shape and list elements are inputs like any
@@ -49,7 +39,7 @@ export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Act
   return (slots, scalars) => {
     const shapes = given(slots);
     const region = regionRun(planned!.at(shapes), bind);
-    brought.set(region, shapes);
+    keepOperands(region, shapes);
     const scope = region.take(scalars);
     try {
       let input = 0;

@@ -1,3 +1,0 @@
-/** Reads programs. Pages load this module with the first program. */
-
-export { needsBytes, readProgram } from './program-format.ts';
