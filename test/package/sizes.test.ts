@@ -16,12 +16,12 @@ import { bundlePage, type Chunk } from './page-bundles.ts';
 const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kilobytes]>> = {
   'an eager op': [
     "import { add, tensor } from 'tostatic/runtime'; add(tensor([1]), 2).toString();",
-    { rolldown: 119.8, esbuild: 127.4 },
+    { rolldown: 116.7, esbuild: 124.2 },
   ],
   // The compiler is left out where nothing of it is used.
   'an eager op, by the name of the package': [
     "import { add, tensor } from 'tostatic'; add(tensor([1]), 2).toString();",
-    { rolldown: 119.8, esbuild: 127.4 },
+    { rolldown: 116.8, esbuild: 124.3 },
   ],
   'a layer and an optimizer': [
     `import { nn, optim, tensor } from 'tostatic/runtime';
@@ -30,11 +30,11 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kil
     model.forward(tensor([[1, 2]])).sum().backward();
     optimizer.step();`,
     // esbuild keeps all of a namespace that another module exports; `tostatic/nn` is no namespace.
-    { rolldown: 128.9, esbuild: 271.5 },
+    { rolldown: 125.8, esbuild: 268.4 },
   ],
   'an eager op, by functions': [
     "import { add, tensor } from 'tostatic/functions'; add(tensor([1]), 2).toString();",
-    { rolldown: 57.8, esbuild: 61.8 },
+    { rolldown: 54.8, esbuild: 58.7 },
   ],
   'a layer and an optimizer, by functions': [
     `import { sum, tensor } from 'tostatic/functions';
@@ -44,48 +44,48 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kil
     const optimizer = new SGD(model.parameters(), { lr: 1 });
     sum(model.forward(tensor([[1, 2]]))).backward();
     optimizer.step();`,
-    { rolldown: 79.3, esbuild: 84.7 },
+    { rolldown: 76.2, esbuild: 81.6 },
   ],
   'the loader of saved programs': [
     "import { load } from 'tostatic/runtime'; await load(new Uint8Array());",
-    { rolldown: 211.1, esbuild: 224.4 },
+    { rolldown: 208.3, esbuild: 221.7 },
   ],
   'the loader of saved programs, by the name of the package': [
     "import { load } from 'tostatic'; await load(new Uint8Array());",
-    { rolldown: 211.3, esbuild: 224.4 },
+    { rolldown: 208.2, esbuild: 221.7 },
   ],
   'the loader of saved programs, by functions': [
     "import { load } from 'tostatic/functions'; await load(new Uint8Array());",
-    { rolldown: 189.6, esbuild: 202 },
+    { rolldown: 186.8, esbuild: 199.2 },
   ],
   // What `load` brings later is counted below.
   'the loader of saved programs, in parts': [
     "import { load } from 'tostatic/load'; await load(new Uint8Array());",
-    { rolldown: 71.8, esbuild: 74 },
+    { rolldown: 68.8, esbuild: 71.1 },
   ],
   'the loader of saved programs, in parts, and an eager op by functions': [
     `import { load } from 'tostatic/load';
     import { add, tensor } from 'tostatic/functions';
     await load(new Uint8Array());
     add(tensor([1]), 2);`,
-    { rolldown: 71.8, esbuild: 74.1 },
+    { rolldown: 68.8, esbuild: 71.1 },
   ],
   toStatic: [
     "import { tensor, toStatic } from 'tostatic'; toStatic((x) => x.mul(2))(tensor([1]));",
-    { rolldown: 587.6, esbuild: 614.2 },
+    { rolldown: 585.6, esbuild: 612.5 },
   ],
   // Before the compiler, which the first step requests.
   'toStatic with a later compiler': [
     `import { tensor } from 'tostatic/runtime';
     import { toStatic } from 'tostatic/deferred';
     toStatic((x) => x.mul(2))(tensor([1]));`,
-    { rolldown: 160.2, esbuild: 167.4 },
+    { rolldown: 157, esbuild: 164.7 },
   ],
   'toStatic with a later compiler, by functions': [
     `import { mul, tensor } from 'tostatic/functions';
     import { toStatic } from 'tostatic/deferred';
     toStatic((x) => mul(x, 2))(tensor([1]));`,
-    { rolldown: 76.4, esbuild: 79.4 },
+    { rolldown: 73.1, esbuild: 76.7 },
   ],
   'a captured step with a later compiler': [
     `import { nn, optim, tensor } from 'tostatic/runtime';
@@ -97,7 +97,7 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kil
       optimizer.step();
     });
     step(tensor([[1, 2]]));`,
-    { rolldown: 168.5, esbuild: 301.5 },
+    { rolldown: 165.8, esbuild: 298.8 },
   ],
   'a captured step with a later compiler, by functions': [
     `import { sum, tensor } from 'tostatic/functions';
@@ -111,7 +111,7 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kil
       optimizer.step();
     });
     step(tensor([[1, 2]]));`,
-    { rolldown: 166, esbuild: 201.1 },
+    { rolldown: 162.9, esbuild: 198.4 },
   ],
 };
 
@@ -156,10 +156,10 @@ it.each(cases)('%s, by %s', async (_name, bundler, contents, kilobytes) => {
 
 /** Saved programs, and the most kB that a page downloads to load and run each of them. */
 const saved: Readonly<Record<string, readonly [model: () => Mlp | ConvNet, Kilobytes]>> = {
-  'the MLP for digits': [() => new Mlp(64), { rolldown: 139.6, esbuild: 145.3 }],
+  'the MLP for digits': [() => new Mlp(64), { rolldown: 123.3, esbuild: 128.2 }],
   'the convolutional network for digits': [
     () => new ConvNet(4),
-    { rolldown: 165.3, esbuild: 171.8 },
+    { rolldown: 148.9, esbuild: 154.7 },
   ],
 };
 
