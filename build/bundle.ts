@@ -32,7 +32,7 @@ const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'
 const onDemand = 'library';
 
 /**
- * Loaded when a program is read from a file: the first module, for some programs some of the next three, and those of the op
+ * Loaded when a program is read from a file: the first module; for some programs, some of the next three; and the op
  * families that the program names. They stay separate modules that refer to chunks, since a bundler keeps all
  * exports of a dynamically imported module.
  */

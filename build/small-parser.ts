@@ -4,7 +4,7 @@ import type { Plugin } from 'rolldown';
  * Drops a third of acorn, which the engine knows better: its checks of regular expressions (Unicode property names
  * and versions, and a parser of patterns), which `src/vm/syntax/parse.ts` doesn't use, and its tables of the
  * characters of names. Texts to be parsed come from the engine, so that its own tables decide. Nothing
- * here parses an older version of the language, or asks for comments: bundlers drop the code for them.
+ * here parses an older version of the language, or asks for ranges or parentheses: bundlers drop the code for them.
  */
 export const smallParser: Plugin = {
   name: 'small-parser',
@@ -17,7 +17,7 @@ export function withoutTables(code: string): string {
     [/^var scriptValuesAddedInUnicode.*?(?=^\/\/ Object type used to represent tokens)/ms, noState],
     [/^var (?:astralIdentifier|nonASCIIidentifier)(?:Start)?(?:Codes|Chars) = .*\n/gm, ''],
     [/^var nonASCIIidentifierStart = .*?^function isInAstralSet.*?^}\n/ms, ownCharacters],
-    [/\b(?:this|p|parser)\.options\.(?:ranges|onComment|preserveParens)(?!\()/g, 'false'],
+    [/\b(?:this|p|parser)\.options\.(?:ranges|preserveParens)(?!\()/g, 'false'],
     [/\bthis\.options\.ecmaVersion >=? \d+/g, 'true'],
     [/\bthis\.options\.ecmaVersion (?:<|===) \d+/g, 'false'],
   ];
@@ -36,5 +36,6 @@ var nonASCIIidentifierStart = /\\p{ID_Start}/u;
 var nonASCIIidentifier = /[\\p{ID_Continue}\\u200c\\u200d]/u;
 var astralIdentifierStartCodes = nonASCIIidentifierStart;
 var astralIdentifierCodes = nonASCIIidentifier;
-function isInAstralSet(code, set) { return set.test(String.fromCodePoint(code)) }
+// The code is NaN at the end of the text.
+function isInAstralSet(code, set) { return code >= 0 && set.test(String.fromCodePoint(code)) }
 `;

@@ -13,7 +13,7 @@ export interface InitOptions {
   readonly threads?: number;
   /**
    * `portable` yields the same bits in every engine, without fused multiply-add or `Math` functions. Must be chosen
-   * before the first op; defaults to TOSTATIC_NUMERICS, or `default`.
+   * before the first op; defaults to TOSTATIC_NUMERICS in Node, or `default`.
    */
   readonly numerics?: Numerics;
   /**

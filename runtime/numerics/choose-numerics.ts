@@ -48,10 +48,10 @@ export function chooseNumerics(numerics: unknown, what: string): void {
   if (numerics === numericsInUse()) return;
   if (kernelsExist()) {
     throw new DeviceError({
-      what: `init: numerics can't become '${numerics}'`,
+      what: `${what}: numerics can't become '${numerics}'`,
       given: `kernels that have been generated with '${numericsInUse()}'`,
       expected: 'a choice before the first op',
-      remedy: `call init('cpu', { numerics: '${numerics}' }) first, or set TOSTATIC_NUMERICS=${numerics}`,
+      remedy: `call init('cpu', { numerics: '${numerics}' }) first, or set TOSTATIC_NUMERICS=${numerics} in Node`,
     });
   }
   setNumerics(numerics, numerics === 'portable' ? portableMath : engineMath);

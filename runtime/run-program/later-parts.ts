@@ -19,6 +19,6 @@ export function provideParts(parts: Partial<LaterParts>): void {
 
 export function laterPart<N extends keyof LaterParts>(name: N): LaterParts[N] {
   const part = provided[name];
-  invariant(part, 'what makes or loads a program provides what it needs');
+  invariant(part, `${name} is provided by what makes or loads a program`);
   return part;
 }

@@ -187,7 +187,7 @@ describe('an installation for the CPU', () => {
     const runtime = loaded(join(home, manifest.exports['./runtime']!.node!));
     const whole = loaded(join(home, manifest.exports['.']!.default));
     // Layers, optimizers and functions have files of their own, for pages that load the compiler later.
-    // Also what pages load only with programs that have regions or a backward, and what only Node has: its entry, and
+    // Also what pages load only with programs that have control ops or a backward, and what only Node has: its entry, and
     // the numerics of the environment.
     expect(runtime.length).toBeLessThanOrEqual(27);
     expect(whole.length).toBeLessThanOrEqual(39);

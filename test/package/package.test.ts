@@ -153,6 +153,20 @@ describe('package', () => {
     );
   });
 
+  it.each(['tostatic', 'tostatic/functions'])(
+    'the numerics of the environment are those of %s',
+    (entry) => {
+      const text = `import { add, init, tensor } from '${entry}';
+      add(tensor([1]), 2).toArraySync?.();
+      await init('cpu', { numerics: 'portable' });
+      await init('cpu', { numerics: 'default' }).catch(({ name }) => console.log(name));`;
+      writeFileSync(join(home, 'portable.mjs'), text);
+      const env = { ...process.env, TOSTATIC_NUMERICS: 'portable' };
+      const options = { cwd: home, encoding: 'utf8', env } as const;
+      expect(execFileSync(process.execPath, ['portable.mjs'], options).trim()).toBe('DeviceError');
+    },
+  );
+
   it('tostatic/load alone runs saved programs with a branch and a backward', async () => {
     const weight = tensor([[1, -2]], { requiresGrad: true });
     const program = toStatic(

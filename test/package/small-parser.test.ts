@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Options, parse as parseWhole, type Token } from 'acorn';
+import { type Comment, type Options, parse as parseWhole, type Token } from 'acorn';
 import { describe, expect, it } from 'vitest';
 import { withoutTables } from '../../build/small-parser.ts';
 
@@ -14,6 +14,9 @@ const published = async <T>(): Promise<T> =>
 
 /** Syntax that a version of the language after the first has added. */
 const recentSyntax = `#!/usr/bin/env node
+// A comment. /* in it */
+/* Another
+ * one. */
 import data, { type as kind, 'a b' as both } from './data.json' with { type: 'json' };
 export * as all from './all.js';
 export { kind as 'c d' };
@@ -58,24 +61,52 @@ describe('the published parser', () => {
     const unchecked = { validateRegExpFlags() {}, validateRegExpPattern() {} };
     Object.assign(Parser.prototype, unchecked);
     const options: Options = { ecmaVersion: 'latest', sourceType: 'module', locations: true };
-    for (const text of [whole, recentSyntax]) {
-      const trees = [parse, parseWhole].map((by) => {
-        const tokens: Token[] = [];
-        const tree = by(text, { ...options, onToken: tokens });
-        return JSON.stringify([tree, tokens], (_, value) =>
-          typeof value === 'bigint' ? `${value}n` : value,
-        );
-      });
-      expect(trees[0] === trees[1]).toBe(true);
+    const parsed = (by: typeof parse, text: string): string => {
+      const tokens: Token[] = [];
+      const comments: Comment[] = [];
+      const tree = by(text, { ...options, onToken: tokens, onComment: comments });
+      return JSON.stringify([tree, tokens, comments], (_, value) =>
+        typeof value === 'bigint' ? `${value}n` : value,
+      );
+    };
+    // Texts may end in anything, without a newline.
+    const endings = [
+      '',
+      'x => 1',
+      '1n',
+      '0x1f',
+      '#!/x',
+      '/a/v',
+      'x // y',
+      '`a`',
+      'export * as y from "z"',
+    ];
+    for (const text of [whole, recentSyntax, ...endings]) {
+      expect(parsed(parse, text) === parsed(parseWhole, text), text.slice(0, 40)).toBe(true);
     }
+    const refused = ['let x; let x;', 'with (x) {}', 'class A { #a; #a }', 'await: 1', 'x ??= '];
     for (const text of [
-      'let x; let x;',
-      'with (x) {}',
-      'class A { #a; #a }',
-      'await: 1',
-      'x ??= ',
+      ...refused,
+      '1x',
+      '1_',
+      '1n2',
+      '"',
+      '`',
+      '/a',
+      '/* x',
+      '\\u{',
+      'x.#y',
+      '({',
     ]) {
-      expect(() => parse(text, options), text).toThrow(SyntaxError);
+      const messages = [parse, parseWhole].map((by) => {
+        try {
+          return parsed(by, text);
+        } catch (error) {
+          expect(error, text).toBeInstanceOf(SyntaxError);
+          return (error as SyntaxError).message;
+        }
+      });
+      expect(messages[0], text).toBe(messages[1]);
     }
   });
 

@@ -12,14 +12,12 @@ import type { LoadedProgram } from '../loaded-program.ts';
 
 const reader: ProgramReader = async (program, device) => {
   const { ops, hasBackward } = needsOf(program.value);
-  const [{ controlOps, needsBytes, provideParts, readProgram: read }] = await Promise.all([
-    import('./reader.ts'),
-    loadOps(ops),
-  ]);
+  const [{ controlOps, needsBytes, provideParts, readProgram: read }, backward] = await Promise.all(
+    [import('./reader.ts'), hasBackward ? import('./backward.ts') : null, loadOps(ops)],
+  );
   const hasControl = [...ops].some((name) => controlOps.has(name));
   const isPredicted = needsBytes(program, device);
-  const [backward, control, predictor] = await Promise.all([
-    hasBackward ? import('./backward.ts') : null,
+  const [control, predictor] = await Promise.all([
     hasControl ? import('./control.ts') : null,
     isPredicted ? import('./predictor.ts') : null,
   ]);
