@@ -113,17 +113,10 @@ export const generations: readonly (readonly string[])[] = [
 const optimizedLate = '--interrupt-budget=1000000';
 /** Each breakpoint that captures a function waits for the threads that optimize; all cores are busy with tests anyway. */
 const optimizedInPlace = '--no-concurrent-recompilation';
-/**
- * Breakpoints in functions that have run before search the whole heap, garbage included, and a process of many files lets
- * it grow to 600 MB: collected when it has grown by two fifths, tests take a tenth less CPU time.
- */
-const collectedEarly = '--heap-growing-percent=40';
 /** Those that this version of Node has. */
-export const nodeOptions: readonly string[] = [
-  optimizedLate,
-  optimizedInPlace,
-  collectedEarly,
-].filter((option) => spawnSync(process.execPath, [option, '--version']).status === 0);
+export const nodeOptions: readonly string[] = [optimizedLate, optimizedInPlace].filter(
+  (option) => spawnSync(process.execPath, [option, '--version']).status === 0,
+);
 
 const early = ['test/install-early.ts'];
 /** In processes that files share, each starts with these. */
