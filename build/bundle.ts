@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type InputOptions, type Plugin, rolldown } from 'rolldown';
 import { families } from '../runtime/ops/op-families.ts';
 import { dividedExports } from './divided-exports.ts';
+import { entries, environment, namespaces, sameInNode } from './entries.ts';
 import { nodeEntries } from './node-entries.ts';
 import {
   type OwnFunctions,
@@ -17,12 +18,6 @@ import {
 import { ownNames } from './own-names.ts';
 import { pureInitializers } from './pure-initializers.ts';
 import { smallParser } from './small-parser.ts';
-
-/**
- * Namespaces that `runtime/functions` exports under one name each. They stay separate modules, since a bundler that
- * sees such a namespace as an object can't drop its unused members.
- */
-const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'];
 
 /**
  * The chunk of the runtime without side effects on loading, beyond its exports. `sideEffects` in `package.json`
@@ -90,59 +85,6 @@ const copiedLists: Plugin = {
   load: (id) =>
     id.endsWith('.js?copy') ? readFileSync(id.slice(0, -'?copy'.length), 'utf8') : null,
 };
-
-/** Modules that are loaded by name: in `package.json`, or by URL in the code. */
-const entries = [
-  'runtime/index',
-  'runtime/functions',
-  'runtime/load',
-  ...namespaces.map((name) => `runtime/${name}`),
-  'runtime/distributions/index',
-  'runtime/data/mnist',
-  'runtime/data/worker-main',
-  'runtime/revectorize',
-  'runtime/weights/index',
-  'src/export/index',
-  'src/onnx/index',
-  'src/onnxruntime/index',
-  'src/onnxruntime/web',
-  'src/tensorboard/index',
-  'src/page',
-  'src/deferred/index',
-  'src/node/index',
-  'src/node/deferred',
-  'src/1-capture/marked/probe',
-  'src/plugin/index',
-  'src/plugin/node-loader',
-  'src/plugin/turbopack-loader',
-  'src/plugin/node-hooks',
-  'src/cli/main',
-  'src/cli/compare/variant-process',
-  'src/cli/run/run-worker',
-];
-
-/**
- * The chunk that reads `TOSTATIC_NUMERICS`. Only entries for Node load it: pages would load the portable functions with
- * it.
- */
-const environment = 'environment';
-
-/** Entries that differ in Node only by loading that chunk. */
-const sameInNode = [
-  'runtime/index',
-  'runtime/functions',
-  'runtime/load',
-  'runtime/nn/index',
-  'runtime/optim/index',
-  'runtime/distributions/index',
-  'runtime/data/mnist',
-  'runtime/weights/index',
-  'src/export/index',
-  'src/onnx/index',
-  'src/onnxruntime/index',
-  'src/onnxruntime/web',
-  'src/tensorboard/index',
-];
 
 const notInPages = new Set(['gl', 'webgpu', 'os', 'worker_threads']);
 

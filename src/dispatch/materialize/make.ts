@@ -213,7 +213,7 @@ const compilers: {
       build: (values) => {
         const items = over(values) as object;
         const iterator = iteratorOf(items, what);
-        if (Array.isArray(items)) iterated.set(iterator, items);
+        if (next > 0 && Array.isArray(items)) iterated.set(iterator, items);
         return iterator;
       },
       advance: (value) => {

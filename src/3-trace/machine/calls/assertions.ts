@@ -58,7 +58,7 @@ type AnyFunction = (...args: never[]) => unknown;
 
 function assertionOf(fn: AnyFunction): Assertion | undefined {
   if (fn === console.assert) return holds;
-  // Loads the module only for functions with such a name, which a getter of the user's could tell.
+  // The module is loaded only for functions with such a name. A name may be a getter of the user's, which must not run.
   const name: unknown = Object.getOwnPropertyDescriptor(fn, 'name')?.value;
   if (typeof name !== 'string' || !Object.hasOwn(assertions, name)) return undefined;
   const assert = globalThis.process?.getBuiltinModule?.('node:assert');
